@@ -6,7 +6,8 @@ from pathlib import Path
 from xdist.scheduler import LoadFileScheduling
 
 SHARING = {"tests/cluster", "tests/live/closed"}  # folders whose tests share a running service
-MODEL = re.compile("tests/models/(?:training/)?([a-z_]+)/")  # tests of one model or of its training
+# Tests of one model or of its training, and those of the graph that train its toy
+MODEL = re.compile("tests/(?:models/(?:training/)?|service/graph/test_(?=relational))([a-z_]+)[/.]")
 
 
 class BySharing(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist has no types

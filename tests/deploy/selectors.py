@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from tests.deploy.prometheus import RECORDING_RULES
+from tests.deploy.test_prometheus import RECORDING_RULES
 
 METRIC = re.compile(r"(?<![\w:])(errata_\w+)(?![\w:])(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)(=~|!=|=)"([^"]*)"')

@@ -16,9 +16,15 @@ import pytest
 import yaml
 
 from tests.cluster.running import ROOT, quiet_port, wait_until
-from tests.deploy.prometheus import ALERTS, RECORDING_RULES, RULES, metric_names, needs_prometheus
 from tests.deploy.test_grafana import RAYS, page_names
-from tests.deploy.test_prometheus import promtool
+from tests.deploy.test_prometheus import (
+    ALERTS,
+    RECORDING_RULES,
+    RULES,
+    metric_names,
+    needs_prometheus,
+    promtool,
+)
 from tests.shape.links import anchors
 
 CASES = ROOT / "tests" / "deploy" / "alerts.yml"

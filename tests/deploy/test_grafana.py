@@ -14,13 +14,13 @@ from ray.dashboard.modules.reporter.reporter_agent import METRICS_GAUGES
 
 from service.metrics import metrics
 from tests.cluster.running import ROOT
-from tests.deploy.prometheus import (
+from tests.deploy.test_prometheus import (
     RECORDING_RULES,
     fill_variables,
     metric_names,
     needs_prometheus,
+    promtool,
 )
-from tests.deploy.test_prometheus import promtool
 
 FOLDER = ROOT / "deploy" / "grafana" / "dashboards"
 BOARDS: dict[str, dict[str, Any]] = {
@@ -55,11 +55,6 @@ class Panel:
     @property
     def is_number(self) -> bool:
         return self.json["type"] == "stat"
-
-    @property
-    def is_stacked(self) -> bool:
-        style = self.json["fieldConfig"]["defaults"].get("custom", {"stacking": {"mode": "none"}})
-        return style["stacking"]["mode"] == "normal"
 
 
 def _list_panels() -> Iterator[Panel]:

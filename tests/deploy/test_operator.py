@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from deploy.prometheus.__main__ import FILE, build
-from tests.deploy.prometheus import ALERTS, RECORDING_RULES
 from tests.deploy.test_kubernetes import KUBERAY, OVERLAYS
+from tests.deploy.test_prometheus import ALERTS, RECORDING_RULES
 
 # Fields of the Operator's monitoring.coreos.com/v1 that are used
 ENDPOINT = {"port", "interval", "metricRelabelings"}

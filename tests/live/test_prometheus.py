@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.cluster.running import Service, kill, signal, wait_until
-from tests.deploy.prometheus import (
+from tests.deploy.test_grafana import PANELS, Panel
+from tests.deploy.test_prometheus import (
     ALERTS,
     RECORDING_RULES,
     Prometheus,
@@ -14,7 +15,6 @@ from tests.deploy.prometheus import (
     needs_prometheus,
     run_prometheus,
 )
-from tests.deploy.test_grafana import PANELS, Panel
 
 pytestmark = needs_prometheus
 

@@ -12,8 +12,8 @@ from prometheus_client.samples import Sample
 
 from models.systems import DEFAULT_SYSTEMS
 from tests.cluster.running import Service, wait_until
-from tests.deploy.prometheus import ALERTS
 from tests.deploy.selectors import find_selectors, samples
+from tests.deploy.test_prometheus import ALERTS
 
 FIRST, *FURTHER = DEFAULT_SYSTEMS
 LOADED_S = 400.0  # on a machine with other work

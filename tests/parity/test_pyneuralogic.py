@@ -16,9 +16,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from tests.parity.attention.facts import Facts, Relation
-from tests.parity.attention.mask import compile_mask
+from tests.parity.attention.mask import Shape, compile_mask
 from tests.parity.attention.model import RuleModel
-from tests.parity.attention.pairs import Shape
 from tests.parity.conftest import golden
 
 DOUBLE: dict[str, Any] = {"atol": 1e-12, "rtol": 0}

@@ -18,8 +18,7 @@ from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.network import RelativeAttention, Tables, attention_bias, feed_order, shift
 from tests.models.ernie_doc.tiny import CONFIG, segment, tiny_model
 from tests.parity.attention.facts import Facts, Relation
-from tests.parity.attention.mask import compile_mask
-from tests.parity.attention.pairs import Shape
+from tests.parity.attention.mask import Shape, compile_mask
 
 
 def test_rows_of_a_batch_do_not_meet() -> None:

@@ -13,8 +13,7 @@ from models.kbert.row import visible
 from models.rules.parse import parse
 from models.rules.syntax import Constant, Position, RuleError, Transformation, Variable
 from tests.parity.attention.facts import Facts, Relation
-from tests.parity.attention.mask import compile_mask
-from tests.parity.attention.pairs import Shape
+from tests.parity.attention.mask import Shape, compile_mask
 
 FACTS = Facts(
     {"e": Relation(torch.tensor([[0, 1], [1, 2]])), "s": Relation(torch.tensor([[0, (1 << 40)]]))}, ("red",)

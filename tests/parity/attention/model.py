@@ -17,9 +17,16 @@ from models.rules.ground import LIMIT, Bindings, Grounder, no_variables, stack
 from models.rules.parse import parse
 from models.rules.special import Arithmetic
 from models.rules.syntax import IDENTITY, Literal, Program, Rule, RuleError, Transformation
-from tests.parity.attention.check import check_values, is_valued
 from tests.parity.attention.facts import Facts, Relation
-from tests.parity.attention.functions import COMBINATIONS, TRANSFORMATIONS, aggregate, multiply, softmax
+from tests.parity.attention.functions import (
+    COMBINATIONS,
+    TRANSFORMATIONS,
+    aggregate,
+    check_values,
+    is_valued,
+    multiply,
+    softmax,
+)
 from tests.parity.attention.macros import expand
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from models.rules.ground import TooManyBindings
 from models.rules.syntax import RuleError
 from tests.parity.attention.facts import Facts, Relation
-from tests.parity.attention.mask import Mask, compile_mask
-from tests.parity.attention.pairs import Shape
+from tests.parity.attention.mask import Mask, Shape, compile_mask
 
 LENGTH = 6
 

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from service.http.openapi import FIELDS
 from tests.service.http.conftest import KEY, SHARED_LOOP
-from tests.service.test_errors import EXPECTED
+from tests.service.test_loading import EXPECTED
 
 pytestmark = SHARED_LOOP
 

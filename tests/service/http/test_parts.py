@@ -1,18 +1,27 @@
-"""Requests of several parts, and how the service is put behind an ingress."""
+"""Requests of several parts, the ingress, and when the service is ready."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable
 from time import thread_time
+from typing import Any
 
 import pytest
+from errata.wire import ReplicaList, ReplicaState
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
 from service.config import Settings
-from service.errors import TooLarge
+from service.editing.operations import ListReplicas
+from service.errors import ErrataError, LedgerUnavailable, NotReady, TooLarge
 from service.http import ingress
 from service.http.body import SLICE_BYTES, PartCounter
 from service.http.ingress import Ingress
+from service.http.routes import status
+from service.http.routes.status import Readiness
+from service.outcome import Outcome
+from tests.service.http.conftest import local_editor, local_router
 
 LIMIT = 16_000
 VALUES = st.recursive(
@@ -88,3 +97,128 @@ async def test_an_ingress_that_is_asked_to_end_has_not_died(
         assert read_metric("errata_process_start_time_seconds") > 0
     assert read_metric("errata_process_ends_total") == n_ends + 1
     assert read_metric("errata_processes") == 0
+
+
+HEAD = 7
+
+
+class Part:
+    """A model's replica and an editor; each call fails with its error, or hangs."""
+
+    def __init__(self, versions: list[int], unhealthy: int = 0) -> None:
+        self.versions, self.unhealthy = versions, unhealthy
+        self.failures: dict[str, ErrataError] = {}
+        self.hanging: set[str] = set()
+        self.calls = 0
+
+    async def _call(self, name: str) -> None:
+        self.calls += 1
+        if name in self.hanging:
+            await asyncio.sleep(60)
+        if name in self.failures:
+            raise self.failures[name]
+
+    async def state(self) -> dict[str, Any]:
+        await self._call("state")
+        return {}
+
+    async def ready(self) -> dict[str, Any]:
+        await self._call("ready")
+        return {"degraded": None}
+
+    async def call(self, call: ListReplicas) -> Outcome:
+        try:
+            await self._call("replicas")
+        except ErrataError as error:
+            return Outcome.of(error, None)
+        replicas = [
+            ReplicaState(
+                replica=f"toy-{place}",
+                model="toy",
+                version=version,
+                checksums={},
+                lag=0,
+                healthy=place >= self.unhealthy,
+                seen_s_ago=0.1,
+            )
+            for place, version in enumerate(self.versions)
+        ]
+        return Outcome.ok(ReplicaList(head=HEAD, replicas=replicas))
+
+
+def readiness_of(part: Part) -> Readiness:
+    return Readiness(local_router({"toy": part}), local_editor(part), 2)
+
+
+@pytest.mark.parametrize(
+    ("part", "is_converged", "counts"),
+    [
+        (Part([HEAD, HEAD]), True, {"live": 2, "current": 2}),
+        (Part([HEAD, HEAD - 1]), False, {"live": 2, "current": 1}),
+        (Part([HEAD]), False, {"live": 1, "current": 1}),
+        (Part([HEAD, HEAD], unhealthy=1), False, {"live": 2, "current": 1}),
+    ],
+)
+async def test_a_commit_on_its_way_and_a_replica_less_are_told_and_keep_it_ready(
+    part: Part, is_converged: bool, counts: dict[str, int]
+) -> None:
+    state = await readiness_of(part).describe()
+    assert (state["ready"], state["converged"], state["degraded"]) == (True, is_converged, None)
+    assert (state["version"], state["models"]) == (HEAD, {"toy": counts})
+
+
+async def test_without_the_ledger_who_answers_is_asked() -> None:
+    part = Part([])
+    part.failures["replicas"] = LedgerUnavailable("away")
+    state = await readiness_of(part).describe()
+    assert (state["ready"], state["converged"], state["models"]) == (True, False, None)
+
+
+async def test_a_model_of_which_nothing_answers_is_not_ready() -> None:
+    part = Part([])
+    part.failures["state"] = NotReady("started again")
+    with pytest.raises(NotReady, match="no replica of 'toy' answers"):
+        await readiness_of(part).describe()
+
+
+@pytest.fixture
+async def watch(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[[Part], Awaitable[Readiness]]]:
+    """Return a function that starts to watch a part and has described it once."""
+    monkeypatch.setattr(status, "FRESH_S", 0.01)
+    probes: list[Readiness] = []
+
+    async def start(part: Part) -> Readiness:
+        probes.append(readiness_of(part))
+        await probes[-1].start()
+        await probes[-1].describe()
+        return probes[-1]
+
+    yield start
+    for probe in probes:
+        await probe.aclose()
+
+
+@pytest.mark.parametrize("hanging", [{"state"}, {"ready", "replicas"}])
+async def test_a_probe_waits_for_no_look_up_that_hangs(
+    hanging: set[str], watch: Callable[[Part], Awaitable[Readiness]]
+) -> None:
+    part = Part([HEAD, HEAD])
+    probe = await watch(part)
+    part.hanging = hanging
+    await asyncio.sleep(0.1)
+    description = probe.describe()
+    with pytest.raises(StopIteration) as end:
+        description.send(None)
+    assert end.value.value["ready"], "it ends in its first step, without a pause"
+
+
+async def test_what_is_known_of_an_editor_that_hangs_grows_too_old(
+    monkeypatch: pytest.MonkeyPatch, watch: Callable[[Part], Awaitable[Readiness]]
+) -> None:
+    monkeypatch.setattr(status, "STALE_S", 0.5)
+    part = Part([HEAD, HEAD])
+    probe = await watch(part)
+    part.hanging = {"ready", "replicas"}
+    await asyncio.sleep(0.6)
+    state = await probe.describe()
+    assert (state["ready"], state["converged"], state["degraded"]) == (True, False, "not_ready")

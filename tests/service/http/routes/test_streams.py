@@ -1,4 +1,4 @@
-"""Answers, at once and in a stream."""
+"""Answers, at once and in a stream; and documents where no system reads them."""
 
 import asyncio
 import json
@@ -114,3 +114,11 @@ async def test_a_stream_has_a_longest_time(http: httpx.AsyncClient, monkeypatch:
 
     reply = await http.post("/admin/import", content=trickle())
     assert (reply.status_code, reply.json()["code"]) == (408, "too_slow")
+
+
+@pytest.mark.parametrize("verb", ["GET", "PUT", "DELETE"])
+async def test_without_a_reader_there_are_no_documents(http: httpx.AsyncClient, verb: str) -> None:
+    body = {"text": "x"} if verb == "PUT" else None
+    reply = await http.request(verb, "/v1/documents/mill", json=body)
+    assert (reply.status_code, reply.json()["code"]) == (404, "unknown_model")
+    assert "no system that is served here reads documents" in reply.json()["detail"]
