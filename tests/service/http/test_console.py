@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import quote, quote_plus
 
 import httpx
 import pytest
@@ -71,10 +71,34 @@ async def test_nothing_is_shown_before_a_key_is_given_and_the_cookie_is_for_the_
     assert "HttpOnly" in done.headers["set-cookie"]
     assert "SameSite=strict" in done.headers["set-cookie"]
     assert "Path=/console" in done.headers["set-cookie"]
-    page = await stranger.get("/console/history")
-    assert page.status_code == 200
-    assert "script-src 'self'" in page.headers["content-security-policy"]
-    assert "unsafe" not in page.headers["content-security-policy"]
+    assert (await stranger.get("/console/history")).status_code == 200
+
+
+async def test_a_correction_is_tried_then_live_then_taken_back(browser: httpx.AsyncClient) -> None:
+    answers = await browser.get("/console/ask", params={"question": QUESTION})
+    assert 'href="/console/correct?question=who%20runs%20the%20mill%3F"' in answers.text
+    trial = await send(browser, "/console/correct", **EDIT, do="try")
+    assert "<ins>Ada</ins>" in trial.text
+    assert "No version yet." in (await browser.get("/console/history")).text
+    done = await correct(browser, message="Bo left")
+    assert (done.status_code, done.headers["location"]) == (303, "/console/versions/1?fresh=1")
+    commit = await browser.get(done.headers["location"])
+    assert "Done: it is live." in commit.text
+    assert "Bo left" in commit.text
+    assert "<strong>Ada</strong>" in (await browser.get("/console/ask", params={"question": QUESTION})).text
+    reason = await browser.get("/console/why", params={"question": QUESTION})
+    assert "By a correction of" in reason.text
+    effect = await send(browser, "/console/undo", version="1")
+    assert "<del>Ada</del>" in effect.text
+    fields = hidden_fields(effect, "/console/undo")
+    assert (await browser.post("/console/undo", data=fields | {"do": "commit"})).status_code == 303
+    history = await browser.get("/console/history")
+    assert 'version <a href="/console/versions/1">1</a> taken back' in history.text
+    assert (
+        "<strong>Ada</strong>" not in (await browser.get("/console/ask", params={"question": QUESTION})).text
+    )
+    diff = await browser.get("/console/diff", params={"older": "0", "newer": "1"})
+    assert "<ins>Ada</ins>" in diff.text
 
 
 async def test_history_tells_removed_from_added_and_what_a_revert_took_back(
@@ -154,6 +178,40 @@ async def test_a_trial_offers_to_go_live_only_where_it_changes_something_and_not
     assert '<h2 id="effect" tabindex="-1" autofocus>' in harm.text
 
 
+async def test_a_commit_of_another_in_between_is_shown_and_the_form_is_tried_again(
+    browser: httpx.AsyncClient,
+) -> None:
+    trial = await send(browser, "/console/correct", **EDIT, do="try")
+    await correct(browser, question="who owns the barn?", answer="Bo", message="hers")
+    rest = hidden_fields(trial, "/console/correct")
+    page = await browser.post("/console/correct", data=rest | EDIT | {"do": "commit"})
+    assert page.status_code == 409
+    assert "Others have committed since you tried this." in page.text
+    assert "hers" in page.text
+    again = hidden_fields(page, "/console/correct")
+    done = await browser.post("/console/correct", data=again | EDIT | {"do": "commit"})
+    assert done.headers["location"] == "/console/versions/2?fresh=1"
+
+
+async def test_what_was_written_survives_the_end_of_a_session(browser: httpx.AsyncClient) -> None:
+    form = {**EDIT, "answer": ATTACK, "do": "try"}
+    browser.cookies.clear()
+    page = await send(browser, "/console/correct", **form)
+    assert page.status_code == 403
+    assert hidden_fields(page, "/console/correct") == {
+        **form,
+        "token": browser.cookies["errata_form"],
+    }
+    page = await browser.post("/console/correct", data=hidden_fields(page, "/console/correct"))
+    assert page.status_code == 401
+    form_fields = hidden_fields(page, "/console/sign-in")
+    page = await browser.post("/console/sign-in", data=form_fields | {"key": KEY})
+    assert "What you wrote is still here." in page.text
+    page = await browser.post("/console/correct", data=hidden_fields(page, "/console/correct"))
+    assert page.status_code == 200
+    assert unescape(page.text).count(ATTACK) > 1
+
+
 @pytest.mark.parametrize(
     "path", ["/console/correct", "/console/undo", "/console/worklist/drop", "/console/sign-out"]
 )
@@ -161,6 +219,33 @@ async def test_a_form_of_another_page_does_nothing(browser: httpx.AsyncClient, p
     for token in ("", "guess"):
         page = await browser.post(path, data={**EDIT, "token": token, "version": "1"})
         assert (page.status_code, "Nothing was changed" in page.text) == (403, True)
+
+
+async def test_what_people_wrote_is_inert_on_every_page(browser: httpx.AsyncClient) -> None:
+    await correct(
+        browser, question=f"{ATTACK} who?", answer=ATTACK, message=ATTACK, wordings=f"{ATTACK} whom?"
+    )
+    await correct(browser, kind="fact", subject=ATTACK, relation="<img>", object=ATTACK)
+    await browser.get("/console/ask", params={"question": f"{ATTACK} which?"})
+    pages = [
+        await browser.get("/console/ask", params={"question": f"{ATTACK} who?"}),
+        await browser.get("/console/why", params={"question": f"{ATTACK} who?"}),
+        await browser.get("/console/correct", params={"question": ATTACK, "answer": ATTACK, "line": ATTACK}),
+        await browser.get("/console/history", params={"grep": ATTACK, "author": ATTACK}),
+        await browser.get("/console/history"),
+        await browser.get("/console/versions/1"),
+        await browser.get("/console/diff", params={"older": "0", "newer": "1"}),
+        await browser.get("/console/sign-in", params={"to": f"/console/{ATTACK}"}),
+        await browser.get("/console/facts", params={"q": ATTACK, "version": ATTACK}),
+        await browser.get("/console/facts", params={"q": "<img"}),
+        await browser.get(f"/console/facts/{quote(ATTACK, '')}"),
+        await send(browser, "/console/undo", version="1", message=ATTACK),
+        await send(browser, "/console/correct", kind=ATTACK, question="", answer=ATTACK, do="try"),
+    ]
+    for page in pages:
+        assert "<img" not in page.text, page.url
+        assert "script-src 'self'" in page.headers["content-security-policy"]
+        assert "unsafe" not in page.headers["content-security-policy"]
 
 
 async def wait_for(browser: httpx.AsyncClient, path: str, text: str) -> httpx.Response:
@@ -172,6 +257,24 @@ async def wait_for(browser: httpx.AsyncClient, path: str, text: str) -> httpx.Re
         await asyncio.sleep(0.01)
     assert text in page.text
     return page
+
+
+async def test_the_worklist_leads_to_an_answer_and_drops_what_is_not_worth_one(
+    app: FastAPI, browser: httpx.AsyncClient
+) -> None:
+    async with client_of(app) as visitor:
+        visitor.headers.update(ADMIN)
+        for question in (QUESTION, "who owns the barn?", "who owns the barn?"):
+            await visitor.post("/v1/answers", json={"question": question})
+    page = await wait_for(browser, "/console/worklist", "the most asked first: 2.")
+    link = re.search(r'href="(/console/correct\?question=who%20runs[^"]+)"', page.text)
+    assert link is not None
+    form = await browser.get(unescape(link[1]))
+    line = hidden_fields(form, "/console/correct")["line"]
+    await correct(browser, line=line)
+    drop = hidden_fields(await browser.get("/console/worklist"), "/console/worklist/drop")
+    assert (await browser.post("/console/worklist/drop", data=drop)).status_code == 303
+    assert "No question waits for an answer." in (await browser.get("/console/worklist")).text
 
 
 async def test_a_question_that_a_curator_tries_is_no_line_and_a_line_with_a_right_answer_is_taken_out(
@@ -294,6 +397,28 @@ async def test_a_key_that_may_only_ask_sees_answers_and_is_told_what_it_may_not(
     assert (await send(browser, "/console/correct", **EDIT, do="try")).status_code == 403
 
 
+async def test_a_key_that_may_only_propose_does_so_and_a_trial_keeps_what_was_written(
+    app: FastAPI, browser: httpx.AsyncClient
+) -> None:
+    async with client_of(app) as admin:
+        admin.headers.update(ADMIN)
+        key = {"name": "proposer", "scopes": ["ask", "read", "propose"]}
+        secret = (await admin.post("/admin/keys", json=key)).json()["key"]
+    browser.cookies.set("errata_key", secret, path="/console")
+    form = (await browser.get("/console/correct")).text
+    assert ('value="propose"' in form, 'value="try"' in form) == (True, False)
+    trial = await send(browser, "/console/correct", **EDIT, do="try")
+    assert (trial.status_code, 'value="Ada"' in trial.text, 'value="propose"' in trial.text) == (
+        403,
+        True,
+        True,
+    )
+    done = await send(browser, "/console/correct", **EDIT, do="propose")
+    assert (done.status_code, done.headers["location"]) == (303, "/console/proposals/1?fresh=1")
+    page = (await browser.get(done.headers["location"])).text
+    assert ("By proposer" in page, "Sent: it waits" in page, 'value="approve"' in page) == (True, True, False)
+
+
 async def test_a_key_without_the_right_to_read_hears_that_its_proposal_is_sent(
     app: FastAPI, browser: httpx.AsyncClient
 ) -> None:
@@ -315,6 +440,45 @@ async def test_the_audit_and_the_log_name_whoever_signed_in(app: FastAPI, browse
         author = (await admin.get("/admin/versions/1")).json()["author"]
     assert author == "admin"
     assert any(call["path"] == "/admin/edits" and call["status"] == 201 for call in calls)
+
+
+@pytest.mark.parametrize(
+    ("marker", "fields", "values", "former_value"),
+    [
+        ('aria-label="Change capital: Lima"', {"object": "Cusco"}, {"Cusco", "sol"}, "Lima"),
+        ('aria-label="Retire currency: sol"', {}, {"Lima"}, "sol"),
+        ('id="relation"', {"relation": "motto", "object": ATTACK}, {"Lima", "sol", ATTACK}, None),
+    ],
+)
+async def test_a_fact_is_changed_on_the_page_of_its_thing_after_a_trial(
+    browser: httpx.AsyncClient,
+    marker: str,
+    fields: dict[str, str],
+    values: set[str],
+    former_value: str | None,
+) -> None:
+    assert 'href="/console/facts/Q419"' in (await browser.get("/console/facts", params={"q": "peru"})).text
+    thing = await browser.get("/console/facts/Q419")
+    assert all(text in thing.text for text in ("<svg", 'href="/console/facts/Q2868"', "the beginning"))
+    # The marker stands before or inside its form.
+    at = thing.text.index(marker)
+    start = thing.text.index("<form", at) if "Change" in marker else thing.text.rindex("<form", 0, at)
+    form = thing.text[start:].partition("</form>")[0]
+    hidden = {name: unescape(value) for name, value in FIELD.findall(form)}
+    trial = await browser.post("/console/correct", data=hidden | fields)
+    assert (trial.status_code, "Make it live" in trial.text) == (200, True), trial.text
+    form_fields = hidden | fields | hidden_fields(trial, "/console/correct")
+    done = await browser.post("/console/correct", data=form_fields | {"do": "commit"})
+    assert (done.status_code, done.headers["location"]) == (303, "/console/facts/Q419?fresh=1")
+    thing = await browser.get(done.headers["location"])
+    assert "Done: it is live" in thing.text
+    current, _, former = thing.text.partition("Said before")
+    assert all(f": {value}" in unescape(current) for value in values)
+    assert former_value is None or (former_value in former and f"capital: {former_value}" not in current)
+    assert 'href="/console/facts/Q419?version=1"' in current
+    assert f": {former_value}" not in current
+    old = await browser.get("/console/facts/Q419?version=0")
+    assert ("Lima" in old.text, "Retire" in old.text) == (True, False)
 
 
 async def test_one_of_several_values_is_replaced_and_the_others_stay(browser: httpx.AsyncClient) -> None:
@@ -458,6 +622,28 @@ async def test_a_faulty_line_is_mended_in_its_field(browser: httpx.AsyncClient) 
     whole = {"text": form["text"].replace('"x, or y?",', '\n"x, or y?",why', 1), "line.4": '"x, or y?",'}
     page = await browser.post("/console/files", data=form | whole | {"line.5": "z?,c", "do": "try"})
     assert '"x, or y?",why\nz?,c\n' in unescape(page.text)
+
+
+async def test_a_file_is_tried_again_after_the_commit_of_another_and_every_active_edit_comes_out(
+    browser: httpx.AsyncClient,
+) -> None:
+    _, form = await upload(browser, "a.csv", CORRECTIONS.encode())
+    await correct(browser, question="who owns the barn?", answer="Bo", message="hers")
+    page = await browser.post("/console/files", data=form)
+    assert page.status_code == 409
+    assert "Others have committed since you tried this." in page.text
+    again = form | hidden_fields(page, "/console/files")
+    assert (await browser.post("/console/files", data=again)).headers["location"].endswith("/2?fresh=1")
+    file = await browser.get("/console/files/edits.csv")
+    assert file.headers["content-disposition"] == 'attachment; filename="errata-edits-2.csv"'
+    effect = await send(browser, "/console/undo", to="0")
+    await browser.post("/console/undo", data=hidden_fields(effect, "/console/undo") | {"do": "commit"})
+    _, form = await upload(browser, "edits.csv", file.content)
+    assert (await browser.post("/console/files", data=form)).status_code == 303
+    second = (await browser.get("/console/files/edits.csv")).text
+    assert [row.rpartition(",")[0] for row in second.split("\r\n")] == [
+        row.rpartition(",")[0] for row in file.text.split("\r\n")
+    ]
 
 
 async def test_the_file_of_all_edits_changes_nothing_when_it_is_sent_again_and_tells_of_all_its_versions(
