@@ -9,7 +9,7 @@ import argparse
 import sys
 
 from tests.shape.figures import table
-from tests.shape.limits import exceeded_shapes, find_exceeded, read_limits
+from tests.shape.limits import exceeded_shapes, exceeded_words, find_exceeded, read_limits
 from tests.shape.links import list_pages
 from tests.shape.names import find_forbidden_names
 from tests.shape.prose import find_bad_prose, find_riddles
@@ -39,6 +39,7 @@ def main() -> None:
         problems += [*find_riddles(sources, pages), *find_stale_tables(pages, sources)]
         if not args.paths:
             problems += exceeded_shapes(sources, limits["area"])
+            problems += exceeded_words(pages, limits["pages"]["words"])
         print("\n".join(problems) or "names, sentences, sizes and tables of files are as they should be")
         sys.exit(bool(problems))
     else:

@@ -93,6 +93,13 @@ def exceeded_shapes(sources: Mapping[str, str], limits: Mapping[str, Mapping[str
                 yield f"{area}: {figure.replace('_', ' ')} is {value:.1f}, at most {bar} is allowed"
 
 
+def exceeded_words(pages: Mapping[str, str], limit: int) -> Iterator[str]:
+    """Check how many words all Markdown files have together."""
+    n_words = sum(len(text.split()) for text in pages.values())
+    if n_words > limit:
+        yield f"the Markdown files have {n_words:,} words, at most {limit:,} are allowed: shorten another page"
+
+
 def exceeded_prose(sources: Mapping[str, str], limits: Mapping[str, int]) -> Iterator[str]:
     """List the faults of prose of each folder that has more of them than it may."""
     faults: dict[str, list[str]] = {}

@@ -3,13 +3,13 @@
 import time
 
 import pytest
-from errata.wire import EditRequest, MemoryState, VersionLog
+from errata.wire import MemoryState, VersionLog
 
 from models.system import Probes
 from service.editing.editor import Editor
 from service.editing.evaluation import diff as difference
 from service.editing.evaluation.side_effects import ProbeSelector
-from service.editing.operations import Edit, GetMemory, ListVersions
+from service.editing.operations import GetMemory, ListVersions
 from service.editing.queries import history
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import (
@@ -37,9 +37,7 @@ async def changes(editor: Editor, a: int, b: int) -> list[tuple[str, str | None,
 async def test_the_edits_of_the_last_days_are_counted(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await editor.call(
-        Edit(EditRequest.model_validate({"edits": [item(PERU, "Cusco"), item(FRANCE, "Lyon")]}), "tester")
-    )
+    await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
     await change(editor, JAPAN, "Kyoto")
     await revert(editor, 1)
     now = time.time()
