@@ -80,7 +80,7 @@ def split_docstring(action: Callable[..., Any]) -> tuple[str, str]:
 def list_options(action: Callable[..., Any]) -> list[Parameter]:
     """Return the parameters of a function for Typer, each with the words of its docstring, or else of that of Write.
 
-    A parameter without a default is an argument, any other an option with its name.
+    Where its type does not say it, a parameter without a default is an argument, any other an option with its name.
     """
     docs = f"{split_docstring(Write)[1]}\n{split_docstring(action)[1]}"
     entries = {name: (mark, words) for name, mark, words in ENTRY.findall(docs)}

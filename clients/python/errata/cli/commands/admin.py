@@ -59,7 +59,7 @@ def rotate(session: Session, name: Name, keep_old: Span = None, expires_in: Span
     """Give a key a new secret; the old one opens for a day yet, or as long as --keep-old says.
 
     Args:
-        keep_old: How long the old one opens yet: a day, or 0.
+        keep_old: How long the old one opens yet, e.g. 12h, or 0.
         expires_in: After that it opens nothing, e.g. 90d.
     """
     overlap_s = DAY_S if keep_old is None else keep_old

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+import typer
 from errata.cli.app import build_cli
 from errata.cli.session import find_key, show_spinner
 from fastapi.responses import PlainTextResponse
@@ -38,6 +39,23 @@ def test_the_commands_are_those_that_are_documented() -> None:
         "tag tags untag whoami why"
     )
     assert expected_lines.split() == COMMANDS
+
+
+def list_commands(command: Any) -> list[Any]:
+    """Return a command of Typer, or all those of a group."""
+    parts = getattr(command, "commands", {}).values()
+    return [leaf for part in parts for leaf in list_commands(part)] or [command]
+
+
+def test_every_option_is_described_and_none_has_the_form_of_another() -> None:
+    commands = list_commands(typer.main.get_command(build_cli()))
+    assert len(commands) > len(COMMANDS)
+    for command in commands:
+        options = [option for option in command.params if option.param_type_name == "option"]
+        forms = [form for option in options for form in (*option.opts, *option.secondary_opts)]
+        assert "--url" in forms
+        assert [option.name for option in options if not option.help] == [], command.name
+        assert len(set(forms)) == len(forms), command.name
 
 
 @pytest.mark.parametrize("command", COMMANDS)
