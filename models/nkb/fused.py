@@ -1,7 +1,7 @@
 """A mounted decoder's weights, fused into as few products as one decoding step can do with.
 
-Every norm's weight is multiplied into the matrix that reads the norm. The bank becomes further rows of the
-feed-forward matrices (the paper's equation 9: one block of d_ff + d' slots); the adapter's linear maps are
+Every norm's weight is multiplied into the matrix that reads the norm. The bank's keys become further rows
+of the feed-forward matrix (the paper's equation 9: one block of d_ff + d' slots); the adapter's linear maps are
 multiplied into its keys and values, and its output bias is one more slot that is always on. The bank's values keep a
 float32 product of their own. T5's relative position bias becomes a table that a step only slices.
 """

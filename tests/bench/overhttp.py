@@ -1,7 +1,6 @@
 """Over HTTP, against LitServe with the same checkpoint: callers in another process, the two servers in turns."""
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -98,18 +97,10 @@ def _compare_facts(url: str) -> Row:
 
 
 def measure_load(
-    url: str,
-    callers: int,
-    batch: int = 1,
-    fields: Mapping[str, str] | None = None,
-    key: str | None = None,
+    url: str, callers: int, batch: int = 1, fields: Mapping[str, str] | None = None
 ) -> dict[str, float]:
-    """key: sent with every question."""
     command = [*_load_command(url, callers, SECONDS, batch), json.dumps(dict(fields or {}))]
-    environment = {**os.environ, **({"ERRATA_KEY": key} if key else {})}
-    process = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=120, env=environment
-    )
+    process = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     figures: dict[str, float] = json.loads(process.stdout)
     return figures
 
