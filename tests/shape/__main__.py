@@ -14,6 +14,7 @@ from tests.shape.links import list_pages
 from tests.shape.names import find_forbidden_names
 from tests.shape.prose import find_bad_prose, find_riddles
 from tests.shape.sources import ROOT, read_revision, read_working_tree
+from tests.shape.statements import exceeded_weights, weigh
 from tests.shape.tables import find_stale_tables
 
 
@@ -38,12 +39,13 @@ def main() -> None:
         pages = {path: (ROOT / path).read_text("utf-8") for path in list_pages()}
         problems += [*find_riddles(sources, pages), *find_stale_tables(pages, sources)]
         if not args.paths:
+            problems += exceeded_weights(sources, limits["statements"])
             problems += exceeded_shapes(sources, limits["area"])
             problems += exceeded_words(pages, limits["pages"]["words"])
         print("\n".join(problems) or "names, sentences, sizes and tables of files are as they should be")
         sys.exit(bool(problems))
     else:
-        print(table(sources))
+        print(table(sources), *(f"{part}: {n:,}" for part, n in weigh(sources).items()), sep="\n")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from statistics import mean, quantiles
 from tests.shape.names import identifiers, is_forbidden
 from tests.shape.prose import texts
 from tests.shape.sources import AREAS, TRAINING, folder_of, parse, select_area
+from tests.shape.statements import count_statements
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Shape:
     """Figures of one area. Lengths are lines from `def` to the last line; shares are per cent."""
 
     files: int
-    lines: int
+    statements: int
     files_per_folder: float
     largest_folder: int
     median_function: float
@@ -31,14 +32,9 @@ def table(sources: Mapping[str, str]) -> str:
     """Lay the figures out in Markdown: a row for each, a column for each area."""
     shapes = {area: measure(select_area(sources, prefix)) for area, prefix in AREAS.items()}
     shapes = {area: shape for area, shape in shapes.items() if shape.files}
-    n_served = sum(
-        len(text.splitlines())
-        for path, text in sources.items()
-        if path.startswith(("service/", "clients/", "models/")) and not path.startswith(TRAINING)
-    )
     rows = [
         ("files", [f"{shape.files}" for shape in shapes.values()]),
-        ("lines", [f"{shape.lines:,}" for shape in shapes.values()]),
+        ("statements", [f"{shape.statements:,}" for shape in shapes.values()]),
         (
             "files in a folder, mean (max)",
             [f"{shape.files_per_folder:.0f} ({shape.largest_folder})" for shape in shapes.values()],
@@ -59,7 +55,7 @@ def table(sources: Mapping[str, str]) -> str:
     ]
     head = f"| measured | {' | '.join(shapes)} |\n|---|{'---|' * len(shapes)}\n"
     body = "\n".join(f"| {name} | {' | '.join(cells)} |" for name, cells in rows)
-    return f"{head}{body}\n\nlines of service, clients and models without training: {n_served:,}"
+    return f"{head}{body}\n\nStatements of the top folders, {TRAINING} among them:"
 
 
 def measure(sources: Mapping[str, str]) -> Shape:
@@ -71,7 +67,7 @@ def measure(sources: Mapping[str, str]) -> Shape:
     deciles = quantiles(lengths, n=10)
     return Shape(
         files=len(sources),
-        lines=sum(len(text.splitlines()) for text in sources.values()),
+        statements=sum(map(count_statements, trees.values())),
         files_per_folder=mean(folders.values()) if folders else 0,
         largest_folder=max(folders.values(), default=0),
         median_function=deciles[4],

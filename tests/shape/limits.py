@@ -1,10 +1,9 @@
-"""Limits of `limits.toml`: lines and files of folders, lengths of functions, faults of prose."""
+"""Limits of `limits.toml`: lengths of functions, figures of areas, words of pages, faults of prose."""
 
 import ast
 import tomllib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from tests.shape.figures import measure
@@ -12,7 +11,6 @@ from tests.shape.prose import Function, find_bad_prose
 from tests.shape.sources import AREAS, folder_of, parse, select_area, without_tests
 
 TABLE = Path(__file__).parent / "limits.toml"
-SDK = ("clients", "python", "errata")
 
 
 def read_limits() -> dict[str, Any]:
@@ -21,47 +19,9 @@ def read_limits() -> dict[str, Any]:
 
 
 def find_exceeded(sources: Mapping[str, str], limits: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each limit of a folder or a function that the files exceed."""
-    yield from exceeded_budgets(sources, limits["budget"])
-    yield from exceeded_files(sources, limits["files"])
+    """Yield a sentence for each limit of a function or of prose that the files exceed."""
     yield from exceeded_lengths(sources, limits["function"])
     yield from exceeded_prose(sources, limits["prose"])
-
-
-def exceeded_budgets(sources: Mapping[str, str], budgets: Mapping[str, Sequence[int]]) -> Iterator[str]:
-    """Check the lines and files of each top folder, and of each folder below it, with all that they hold."""
-    lines, files = Counter[str](), Counter[str]()
-    for path, text in sources.items():
-        for folder in budgeted_folders(path):
-            lines[folder] += len(text.splitlines())
-            files[folder] += 1
-    for folder in sorted(lines):
-        for kind, count, budget in zip(
-            ("lines", "files"), (lines, files), budgets.get(folder, (0, 0)), strict=True
-        ):
-            if count[folder] > budget:
-                yield (
-                    f"{folder}: {count[folder]} {kind}, its budget is {budget}: delete what is no longer needed, or "
-                    f"lower that of another folder in {TABLE.name} by {count[folder] - budget} and raise this one"
-                )
-
-
-def budgeted_folders(path: str) -> Iterator[str]:
-    """Yield the folders with a budget that a file counts in: `models` and `models/nkb`."""
-    parts = PurePath(path).parts[:-1]
-    start = len(SDK) if parts[: len(SDK)] == SDK else 1
-    for end in sorted({1, start, start + 1} if parts else ()):
-        if end <= len(parts):
-            yield "/".join(parts[:end])
-
-
-def exceeded_files(sources: Mapping[str, str], limits: Mapping[str, int]) -> Iterator[str]:
-    """Check how many files each folder holds, `__init__.py` left out."""
-    paths = [path for path, _ in without_tests(sources) if not path.endswith("/__init__.py")]
-    for folder, n_files in sorted(Counter(map(folder_of, paths)).items()):
-        limit = limits.get(folder, limits["any"])
-        if n_files > limit:
-            yield f"{folder}: {n_files} files, at most {limit} are allowed: give a topic a folder"
 
 
 def exceeded_lengths(sources: Mapping[str, str], limits: Mapping[str, int]) -> Iterator[str]:

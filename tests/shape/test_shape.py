@@ -2,16 +2,40 @@
 
 import pytest
 
-from tests.shape.limits import (
-    read_limits,
-)
+from tests.shape.limits import read_limits
 from tests.shape.links import find_broken_links, list_pages
-from tests.shape.sources import ROOT, read_working_tree
+from tests.shape.sources import ROOT, parse, read_working_tree
+from tests.shape.statements import count_statements, exceeded_weights, weigh
 from tests.shape.tables import find_stale_tables
 
 
 def test_the_limits_of_the_project_can_be_read():
-    assert read_limits()["files"]["any"] <= 14
+    assert read_limits()["function"]["any"] <= 45
+
+
+@pytest.mark.parametrize(
+    ("text", "n_statements"),
+    [
+        ('"""Of a module."""\nimport a\nfrom b import c\n', 0),
+        ('class A:\n    """Of a class."""\n', 1),
+        ('def f():\n    """Of a function."""\n    "a text, but no docstring"\n    return 1\n', 3),
+        ("if a: b = 1; c = 2\n", 3),
+        ("a = [\n    1,\n    2,\n]\n", 1),
+    ],
+)
+def test_statements_count_without_docstrings_and_imports(text, n_statements):
+    assert count_statements(parse(text)) == n_statements
+
+
+def test_the_product_is_weighed_without_the_tests():
+    weights = weigh({"service/a.py": "a = 1\n", "clients/b/c.py": "d = 1\ne = 2\n", "tests/f.py": "g = 1\n"})
+    assert (weights["product"], weights["tests"], weights["models"]) == (3, 1, 0)
+
+
+def test_what_is_too_heavy_is_named():
+    assert list(exceeded_weights({"service/a.py": "a = 1\nb = 2\n"}, {"product": 1, "tests": 0})) == [
+        "product: 2 statements, at most 1 are allowed: find 1 that are no longer needed"
+    ]
 
 
 def test_every_link_of_the_project_leads_to_a_file_and_a_heading_that_exist():
