@@ -76,7 +76,7 @@ class Refreshing(Generic[T]):
         self._read, self._pause_s, self._clock = read, pause_s, clock
         self.value: T | None = None
         self.error: BaseException | None = None
-        self.read_at = self._tried_at = float("-inf")
+        self.read_at = self._tried_at = self._began_at = float("-inf")
         self.task: asyncio.Task[None] | None = None
 
     @property
@@ -103,7 +103,13 @@ class Refreshing(Generic[T]):
         It runs in no request's context: Ray ends the calls of a request when its caller disconnects.
         """
         if self.task is None and self._clock() - self._tried_at >= self._pause_s:
+            self._began_at = self._clock()
             self.task = asyncio.create_task(self._run(), context=Context())
+
+    async def wait(self, limit_s: float) -> None:
+        """Wait for the end of the reading that is under way, no longer than `limit_s` from its beginning."""
+        if self.task is not None:
+            await asyncio.wait([self.task], timeout=max(0.0, self._began_at + limit_s - self._clock()))
 
     async def refresh(self, wait_s: float | None = None) -> None:
         """Read anew, and wait for the end of the reading, `wait_s` at most."""

@@ -14,9 +14,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, replace
-from time import monotonic, time
+from time import time
 from typing import Any, cast
 
 from errata.wire import AnswerDelta, AnswerRequest
@@ -26,7 +26,8 @@ from service.concurrency import cancel_and_wait
 from service.config import AUTO
 from service.curation.gaps import Kind, Sighting, find_thing
 from service.curation.upkeep import Hits
-from service.errors import ErrataError, InvalidInput, NotFound, NotReady, TooMany
+from service.errors import InvalidInput, NotFound, NotReady, TooMany
+from service.http.descriptions import Description
 from service.http.model_router import ModelRouter, Question
 from service.outcome import CODE, Outcome
 from service.scheduling.batch_queue import NO_ASKER
@@ -34,8 +35,6 @@ from service.scheduling.turns import Asker
 from service.scheduling.work import INPUT_OF_FIELD
 
 PATIENCE_S = 10.0  # wait for further systems after one has replied; a restarting one may take its time limit
-INPUTS_S = 60.0  # age of a system's known inputs after which a replica is asked again
-DESCRIBE_S = 1.0  # time limit for a replica that is asked for its inputs
 LEAST_GUESS = 0.2  # score from which a decline shows its best guess
 OTHER_MODELS = "other_models"  # name in the explanation under which the other systems' replies stand
 REPEATS, REPEATS_TEXT = "repeats_question", "The answer only repeats a name of the question."
@@ -79,29 +78,6 @@ class Opinion:
         return self.outcome.status >= 500 or self.outcome.status == TooMany.status
 
 
-class SystemInputs:
-    """The inputs of each system beside a question, by its replicas' description."""
-
-    def __init__(self, models: ModelRouter) -> None:
-        self._models = models
-        self._inputs_by_model: dict[str, tuple[float, frozenset[str]]] = {}
-
-    async def find_all(self) -> dict[str, frozenset[str] | None]:
-        """Return the inputs by system; None for one that does not answer and never did."""
-        names = self._models.names
-        return dict(zip(names, await asyncio.gather(*map(self.find, names)), strict=True))
-
-    async def find(self, model: str) -> frozenset[str] | None:
-        at, inputs = self._inputs_by_model.get(model, (float("-inf"), None))
-        if monotonic() - at >= INPUTS_S:
-            with suppress(ErrataError, TimeoutError):
-                async with asyncio.timeout(DESCRIBE_S):
-                    inputs = frozenset((await self._models.get(model).describe())["inputs"])
-            if inputs is not None:
-                self._inputs_by_model[model] = monotonic(), inputs
-        return inputs
-
-
 class AutoRouter:
     """The models by the names that callers give, `auto` among them.
 
@@ -126,11 +102,12 @@ class AutoRouter:
         self._models, self._max_batch = models, max_batch
         self._default, self._patience_s = default, patience_s
         self._on_gap, self._on_hit = on_gap, on_hit
-        self._inputs = SystemInputs(models)
 
     async def draws(self, model: str) -> bool:
         """Return whether a model writes its answers freely; `auto`, an unknown one and one that is down do not."""
-        return model in self._models.names and "sampling" in (await self._inputs.find(model) or ())
+        if model not in self._models.names:
+            return False
+        return "sampling" in (await self._models.descriptions.find(model) or {}).get("inputs", ())
 
     async def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question | AutoQuestion:
         model = request.model or self._default
@@ -139,10 +116,10 @@ class AutoRouter:
         fields_with_input = [
             field for field in INPUT_OF_FIELD if field in request.model_dump(exclude_defaults=True)
         ]
-        inputs = await self._inputs.find_all() if fields_with_input else {}
+        descriptions = await self._models.descriptions.find_all() if fields_with_input else {}
         parts, unread = list[Question](), dict[str, str]()
         for model in self._models.names:
-            missing = _find_unread(fields_with_input, inputs.get(model))
+            missing = _find_unread(fields_with_input, descriptions.get(model))
             if texts := [field for field in missing if field != "kg"]:
                 unread[model] = texts[0]
                 continue
@@ -362,9 +339,9 @@ def repeats_question(answer: str, edits: Sequence[str], request: AnswerRequest) 
     return repeats_words(answer, request.question)
 
 
-def _find_unread(fields_with_input: Sequence[str], inputs: frozenset[str] | None) -> list[str]:
+def _find_unread(fields_with_input: Sequence[str], description: Description | None) -> list[str]:
     """Return the fields that a system does not read; none where its inputs are unknown, and it will say so itself."""
-    known_inputs = frozenset(INPUT_OF_FIELD.values()) if inputs is None else inputs
+    known_inputs = INPUT_OF_FIELD.values() if description is None else description["inputs"]
     return [field for field in fields_with_input if INPUT_OF_FIELD[field] not in known_inputs]
 
 

@@ -30,6 +30,7 @@ from service.errors import (
     VersionAhead,
 )
 from service.http.deployment_client import ModelClient
+from service.http.descriptions import Descriptions
 from service.metrics import metrics
 from service.outcome import CODE, Outcome
 from service.scheduling.batch_queue import NO_ASKER, BatchQueue
@@ -67,6 +68,9 @@ class ModelRouter:
         max_running: Calls under way for one model before questions wait for each other.
         capacity: Questions of one model that may wait.
         costs: Cost function of each model; others have `default_cost`.
+
+    Attributes:
+        descriptions: What each model says of itself.
     """
 
     def __init__(
@@ -89,7 +93,7 @@ class ModelRouter:
             )
             for name, client in clients.items()
         }
-        self._lanes = KeyedSemaphore(LANES)
+        self._lanes, self.descriptions = KeyedSemaphore(LANES), Descriptions(clients)
         outcomes = ("answered", "declined", TooMany.code, *SERVER_FAILURES)
         metrics.begin_at_zero(metrics.ANSWERS, clients, outcomes)
 

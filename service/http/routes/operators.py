@@ -174,7 +174,7 @@ def build_backup_router(backup: Backup, models: ModelRouter, max_bytes: int) -> 
 
 
 async def _read_checkpoints(models: ModelRouter) -> Mapping[str, str]:
-    """Return the checkpoint of each memory's rows, as far as the models tell it."""
-    descriptions = [await models.get(name).describe() for name in models.names]
-    memories = [memory for description in descriptions for memory in description["memories"]]
+    """Return the checkpoint of each memory's rows, as far as the models have told it."""
+    found_descriptions = (await models.descriptions.find_all()).values()
+    memories = [memory for item in found_descriptions if item for memory in item["memories"]]
     return {memory["name"]: memory["base"] for memory in memories}

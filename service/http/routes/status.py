@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -24,8 +25,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from service.concurrency import Refreshing, cancel_and_wait
 from service.config import AUTO
 from service.editing.operations import GetMemory
-from service.errors import NotReady
+from service.errors import ErrataError, NotReady
 from service.http.deployment_client import EditorClient
+from service.http.descriptions import Description
 from service.http.model_router import ModelRouter
 from service.http.openapi import document, forward
 from service.metrics import metrics
@@ -34,13 +36,14 @@ FRESH_S = 1.0  # age at which the state is looked up again, once for all request
 STALE_S = 5.0  # age at which the state counts as unknown, since a look-up hangs
 WAIT_S = 0.03  # time that a request waits for a state that is unknown
 FIRST_WAIT_S = 2.0  # the same before a first look-up of each state has ended
+UNKNOWN: Description = {"memories": [], "methods": []}  # stands for a model that has not described itself yet
 
 
 class Readiness:
     """The state of the service; `n_replicas` is the expected number of each model."""
 
     def __init__(self, models: ModelRouter, editor: EditorClient, n_replicas: int) -> None:
-        self._n_replicas = n_replicas
+        self._descriptions, self._n_replicas = models.descriptions, n_replicas
         self._editor = Refreshing(editor.state, FRESH_S)
         self._replicas = Refreshing(editor.find_replicas, FRESH_S)
         self._models = {name: Refreshing(models.get(name).state, FRESH_S) for name in models.names}
@@ -57,6 +60,7 @@ class Readiness:
 
     async def _watch(self) -> None:
         while True:
+            self._descriptions.start()
             await self._look(FRESH_S)  # a look-up that hangs delays no other
             await asyncio.sleep(FRESH_S)
 
@@ -82,6 +86,10 @@ class Readiness:
         for name, look in self._models.items():
             if look.current(STALE_S) is None and not (counts and counts[name]["live"]):
                 raise NotReady(f"no replica of {name!r} answers")
+            if await self._descriptions.find(name) is None:
+                raise NotReady(f"{name!r} has not described itself yet")
+        if self._editor.is_new:
+            raise NotReady("the editor has not been asked for its state yet")
         editor = self._editor.current(STALE_S) or {"degraded": NotReady.code}
         is_converged = counts is not None and all(
             model["current"] == model["live"] >= self._n_replicas for model in counts.values()
@@ -107,19 +115,27 @@ def build_router(models: ModelRouter, editor: EditorClient) -> APIRouter:
 
     @router.get("/v1/models", **document(ModelList))
     async def list_models() -> ModelList:
-        """List the systems with their memories, sizes and replicas; OpenAI's clients read it, too."""
-        descriptions = {name: await models.get(name).describe() for name in models.names}
-        replicas = await editor.find_replicas()
-        cards = [_build_card(name, descriptions[name], replicas) for name in models.names]
+        """List the systems with their memories, sizes and replicas; OpenAI's clients read it, too.
+
+        A system that is down is listed as it was described last, or without memories, and is not `ready`.
+        """
+        replicas = None
+        with suppress(ErrataError):
+            replicas = await editor.find_replicas()
+        cards = [
+            _build_card(name, description or UNKNOWN, models.descriptions.answers(name), replicas)
+            for name, description in (await models.descriptions.find_all()).items()
+        ]
         return ModelList(data=[*cards, *([_build_auto_card(cards)] if len(cards) > 1 else [])])
 
     @router.get("/v1/models/{id}", **document(ModelCard, 404))
     async def get_model(id: str) -> ModelCard:
         """Return one of the systems, or `auto`, which asks all of them."""
+        cards = [card for card in (await list_models()).data if card.id != AUTO]
         if id == AUTO:
-            return _build_auto_card([card for card in (await list_models()).data if card.id != AUTO])
-        description = await models.get(id).describe()
-        return _build_card(id, description, await editor.find_replicas())
+            return _build_auto_card(cards)
+        models.get(id)
+        return next(card for card in cards if card.id == id)
 
     forward(router, editor, "GET /v1/memory", GetMemory)
     return router
@@ -153,9 +169,11 @@ def build_probe_router(readiness: Readiness, render_metrics: Callable[[], bytes]
     return router
 
 
-def _build_card(name: str, description: dict[str, object], replicas: ReplicaList | None) -> ModelCard:
-    """Describe a model, which is ready if a replica is healthy or, without the ledger's count, if one has answered."""
-    n_replicas, ready = 1, True
+def _build_card(
+    name: str, description: Description, answers: bool, replicas: ReplicaList | None
+) -> ModelCard:
+    """Describe a model, which is ready if a replica is healthy or, without the ledger's count, if one `answers`."""
+    n_replicas, ready = 1, answers
     if replicas is not None:
         members = [replica for replica in replicas.replicas if replica.model == name]
         n_replicas, ready = len(members), any(replica.healthy for replica in members)

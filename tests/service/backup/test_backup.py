@@ -37,6 +37,7 @@ from models.graph.blocks import IMPORT
 from service.access.api_keys import fingerprint
 from service.editing.editor import Editor
 from service.errors import InvalidInput
+from service.errors import NotReady as NotStarted
 from service.graph.imports.bucket_builder import chunk, chunk_of
 from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
@@ -84,12 +85,12 @@ def _value(raw: redis.Redis, name: bytes) -> Any:
 
 
 @asynccontextmanager
-async def place(folder: Path) -> AsyncIterator[Place]:
+async def place(folder: Path, **parts: Any) -> AsyncIterator[Place]:
     with EmbeddedValkey(folder / "valkey") as valkey, redis.Redis.from_url(valkey.url) as raw:
         config = settings(valkey.url, folder, admin_key_sha256=fingerprint(KEY), systems=TOYS)
         async with (
             start_deployment(Editor, config) as editor,
-            serve(config, editor) as app,
+            serve(config, editor, **parts) as app,
             listening(app) as url,
             AsyncErrata(url, key=KEY, retry=Retry(times=0)) as errata,
         ):
@@ -147,6 +148,22 @@ async def test_what_is_restored_is_the_same_bit_for_bit_answers_at_every_version
     assert (await new.errata.edit("who?", "carla", model="toy")).version == 6
     assert (await new.errata.revert(3)).version == 7
     assert not (await new.errata.check()).broken
+
+
+class Absent:
+    """A model that is being started again."""
+
+    async def describe(self) -> dict[str, Any]:
+        raise NotStarted("it is being started again")
+
+
+async def test_a_backup_is_made_and_restored_while_a_model_is_down(tmp_path: Path) -> None:
+    async with place(tmp_path / "old", down=Absent()) as old, place(tmp_path / "new", down=Absent()) as new:
+        await fill(old, tmp_path)
+        await old.errata.backup(tmp_path / "all.tar")
+        assert b'"toy' in _member(tmp_path / "all.tar", "errata.json")
+        assert (await new.errata.restore(tmp_path / "all.tar")).version == 5
+        assert (await new.errata.memory()).checksums == (await old.errata.memory()).checksums
 
 
 async def test_what_an_import_has_stays_when_its_backup_is_given_again(

@@ -122,6 +122,10 @@ class Part:
         await self._call("state")
         return {}
 
+    async def describe(self) -> dict[str, Any]:
+        await self._call("describe")
+        return {}
+
     async def ready(self) -> dict[str, Any]:
         await self._call("ready")
         return {"degraded": None}
@@ -178,6 +182,23 @@ async def test_a_model_of_which_nothing_answers_is_not_ready() -> None:
     part = Part([])
     part.failures["state"] = NotReady("started again")
     with pytest.raises(NotReady, match="no replica of 'toy' answers"):
+        await readiness_of(part).describe()
+
+
+async def test_a_model_that_has_not_described_itself_is_not_ready() -> None:
+    part = Part([HEAD, HEAD])
+    part.failures["describe"] = NotReady("started again")
+    with pytest.raises(NotReady, match="'toy' has not described itself yet"):
+        await readiness_of(part).describe()
+
+
+async def test_before_the_first_look_at_the_editor_ends_it_is_not_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(status, "FIRST_WAIT_S", 0.01)
+    part = Part([HEAD, HEAD])
+    part.hanging = {"ready"}
+    with pytest.raises(NotReady, match="the editor"):
         await readiness_of(part).describe()
 
 

@@ -12,13 +12,14 @@ from errata.wire import ReplicaList, ReplicaState
 from fastapi import FastAPI
 
 from service.editing.operations import ListReplicas
-from service.errors import LedgerUnavailable
+from service.errors import LedgerUnavailable, NotReady
+from service.http import descriptions
 from service.http.routes import status
 from service.http.routes.status import FRESH_S, Readiness
 from service.ledger.store import RedisLedger
 from service.outcome import Outcome
 from tests.service.http.conftest import client_of, local_editor, local_router
-from tests.service.parts import PATIENCE_S, wait_until
+from tests.service.parts import PATIENCE_S, run_ready, wait_until
 
 
 class Part:
@@ -60,6 +61,57 @@ async def test_a_model_is_ready_when_a_replica_of_it_is_healthy(
     async with client_of(app) as client:
         (card,) = (await client.get("/v1/models")).json()["data"]
     assert (card["ready"], card["replicas"]) == (ready, replicas)
+
+
+class Absent:
+    """A model or an editor that is being started again; a hanging one answers nothing at all."""
+
+    def __init__(self, hangs: bool = False) -> None:
+        self.hangs = hangs
+
+    async def describe(self) -> dict[str, Any]:
+        if self.hangs:
+            await asyncio.Event().wait()
+        raise NotReady("it is being started again")
+
+    async def call(self, call: ListReplicas) -> Outcome:
+        raise NotReady("it is being started again")
+
+
+async def test_models_are_listed_while_one_of_them_and_the_editor_are_away() -> None:
+    app = FastAPI()
+    models = local_router({"toy": Part([True]), "absent": Absent()})
+    app.include_router(status.build_router(models, local_editor(Absent())))
+    async with client_of(app) as client:
+        cards = (await client.get("/v1/models")).raise_for_status().json()["data"]
+        absent = (await client.get("/v1/models/absent")).raise_for_status().json()
+    assert {card["id"]: card["ready"] for card in cards} == {"toy": True, "absent": False, "auto": True}
+    assert (absent["ready"], absent["memories"]) == (False, [])
+
+
+async def test_a_model_that_goes_away_keeps_its_description(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(descriptions, "PAUSE_S", 0.0)
+    part = Part([True])
+    store = local_router({"toy": part}).descriptions
+    before = await store.find("toy")
+    assert (before and before["methods"], store.answers("toy")) == (["gated"], True)
+    monkeypatch.setattr(part, "describe", Absent().describe)
+    await store.find("toy")
+    await run_ready()
+    assert (await store.find("toy"), store.answers("toy")) == (before, False)
+
+
+async def test_a_model_that_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(descriptions, "FIRST_WAIT_S", 0.5)
+    store = local_router({"absent": Absent(hangs=True)}).descriptions
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    assert await store.find("absent") is None
+    assert loop.time() - start >= 0.5
+    start = loop.time()
+    for _ in range(10):
+        assert await store.find("absent") is None
+    assert loop.time() - start < 0.5
 
 
 async def test_a_model_counts_the_questions_of_its_ingress_by_outcome(http: httpx.AsyncClient) -> None:
