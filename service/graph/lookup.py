@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TypeAlias
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from cachetools import LRUCache
 
@@ -22,8 +22,9 @@ from models.graph.knowledge import Entity, Mention
 from models.graph.memory import GRAPH
 from models.graph.neighbours import InEdge, Neighbourhood, Reach
 from models.graph.statement import ALIAS, LABEL, RELATION, Statement
-from models.graph.view import ActiveImport, GraphView
+from models.graph.view import GraphView
 from models.system import Ask, System
+from service.concurrency import finish
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.graph.linking.linker import IsCommon, Linker
 from service.graph.linking.name_index import Span
@@ -69,6 +70,7 @@ class Lookup:
         self.linker = linker or Linker()
         self._linked_edits: set[str] = set()  # edits whose names are linked; "" for the base
         self._naming_edits: set[str] = set()  # linked edits that gave a name
+        self._views: WeakSet[GraphView] = WeakSet()  # views in use whose names are linked
         self._damage: dict[str, str] = {}
         self._preparing = asyncio.Lock()
         self._cache: WeakKeyDictionary[GraphView, LRUCache[str, Entity | None]] = WeakKeyDictionary()
@@ -80,27 +82,23 @@ class Lookup:
             LedgerUnavailable: The names of an import cannot be read.
         """
         async with self._preparing:
+            self._views.add(view)
             if "" not in self._linked_edits:
                 await asyncio.to_thread(self.linker.add_many, list(_names_in(view.base.statements)))
                 self._linked_edits.add("")
             for active in view.imports:
                 if active.edit in self._linked_edits:
                     continue
-                async for names in self._read_names(active):
-                    await asyncio.to_thread(self.linker.add_many, names)
-                self._linked_edits.add(active.edit)
                 self._naming_edits.add(active.edit)
+                try:
+                    async for names in self._rows.names(active.manifest):
+                        await asyncio.to_thread(self.linker.add_many, names)
+                    self._damage.pop(active.edit, None)
+                except LedgerCorrupt as error:
+                    log.error("the names of an import cannot be linked: %s", error.detail)
+                    self._damage[active.edit] = error.detail
+                self._linked_edits.add(active.edit)
             await self._link_edits(view)
-
-    async def _read_names(self, active: ActiveImport) -> AsyncIterator[list[tuple[str, str]]]:
-        """Yield the names of an import; damage ends them, and is noted."""
-        try:
-            async for names in self._rows.names(active.manifest):
-                yield names
-            self._damage.pop(active.edit, None)
-        except LedgerCorrupt as error:
-            log.error("the names of an import cannot be linked: %s", error.detail)
-            self._damage[active.edit] = error.detail
 
     async def watch_damage(self, newest: Callable[[], GraphView | None]) -> None:
         """Read damaged names again every few seconds, for ever; a restore may have repaired them."""
@@ -117,18 +115,19 @@ class Lookup:
         """Return a sentence on names of this view that cannot be found; None if all can."""
         return next((self._damage[i.edit] for i in view.imports if i.edit in self._damage), None)
 
-    async def rebuild_names(self, view: GraphView) -> None:
-        """Drop all names but those of this view; those of an import's dry run would otherwise stay for ever."""
+    async def drop_names(self, edit: str) -> None:
+        """Drop the names that only this import gave; those of its dry run would otherwise stay for ever.
+
+        Every view in use keeps its names, also that of a commit which is not appended yet.
+        """
         async with self._preparing:
-            names = [*_names_in(view.base.statements)]
-            for subject, pairs in view.edits.items():
-                names += (name for _, source in pairs for name in _names_in({subject: source.statements}))
-            for active in view.imports:
-                async for batch in self._read_names(active):
-                    names += batch
-            self._naming_edits = _active_edits(view)
-            self._linked_edits = {"", *self._naming_edits}
-            await asyncio.to_thread(self.linker.replace, names)
+            fresh = Lookup(self._rows)
+            for view in list(self._views):
+                if all(active.edit != edit for active in view.imports):
+                    await fresh.prepare(view)
+            self._linked_edits, self._damage = fresh._linked_edits, fresh._damage
+            await finish(asyncio.to_thread(self.linker.replace, fresh.linker))
+            self._naming_edits = fresh._naming_edits
 
     async def list_ids(self, manifest: Manifest) -> set[str]:
         return {id async for names in self._rows.names(manifest) for _, id in names}
@@ -151,7 +150,8 @@ class Lookup:
 
     def has_no_other_names(self, view: GraphView) -> bool:
         """Return whether all names that are linked come from edits and imports that are active at this view."""
-        return self._naming_edits <= _active_edits(view)
+        edits = {source.edit for pairs in view.edits.values() for _, source in pairs}
+        return self._naming_edits <= edits | {active.edit for active in view.imports}
 
     async def inform(
         self, asks: Sequence[Ask], views: Sequence[GraphView], reach: Reach | None = None
@@ -373,11 +373,6 @@ def _frontiers(areas: Sequence[Neighbourhood], views: Sequence[GraphView]) -> di
 def _starts(ask: Ask) -> list[Entity]:
     """Return the entities that the words of a question may mean."""
     return [entity for mention in ask.mentions for entity in mention.entities]
-
-
-def _active_edits(view: GraphView) -> set[str]:
-    edits = {source.edit for pairs in view.edits.values() for _, source in pairs}
-    return edits | {active.edit for active in view.imports}
 
 
 def _names_in(statements: Mapping[str, Iterable[Statement]]) -> Iterator[tuple[str, str]]:

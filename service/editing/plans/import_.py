@@ -218,7 +218,7 @@ class Importer:
 
         resolver = RowResolver(
             view,
-            lookup.linker,
+            lookup.linker.copy(),
             find,
             lookup.has_no_other_names(view),
             self._limits,
@@ -321,7 +321,7 @@ class Importer:
         record = result.commit.edits[0] if result.commit else None
         if record is None or record.id != session.id:
             await self._drop(session)
-            await self._models.lookup.rebuild_names(session.view)
+            await self._models.lookup.drop_names(session.id)
         session.phase = "replicas"
         counts = dump_note(note if record is None else read_note(record))
         counts.pop("warnings", None)

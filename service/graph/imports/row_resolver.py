@@ -62,6 +62,7 @@ class RowResolver:
         """Resolve names against a version of the graph.
 
         Args:
+            linker: The names of now; it does not change, while others link the names of their imports.
             linker_is_current: Whether the linker knows names of that version only.
             sets_undefined: Whether a value takes the place of others where the relation does not say how many it holds,
                 as a cell of a table does.

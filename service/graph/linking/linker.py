@@ -50,12 +50,16 @@ class Linker:
             self.add(batch)
             time.sleep(pause_s)
 
-    def replace(self, names: Iterable[Name], pause_s: float = 0.001) -> None:
-        """Replace all names by these. Call this in a thread, and add no name meanwhile."""
-        fresh = Linker()
-        fresh.add_many(names, pause_s)
+    def copy(self) -> Linker:
+        """Return a linker with the names of now; it shares their index."""
+        copy = Linker()
+        copy._names = self._names
+        return copy
+
+    def replace(self, other: Linker) -> None:
+        """Replace all names by another's. Call this in a thread, and add no name meanwhile."""
         with self._writing:
-            parts, self._names = self._names.parts(), fresh._names
+            parts, self._names = self._names.parts(), other._names
         while parts:  # freeing a million names at once would stop all threads
             parts.pop()
 

@@ -10,6 +10,7 @@ from models.graph.statement import ALIAS, LABEL, Statement
 from models.graph.view import GraphView
 from models.memory import Material
 from models.system import Ask
+from service.errors import LedgerUnavailable
 from service.graph import lookup as module
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
@@ -101,6 +102,20 @@ async def test_a_view_that_was_read_very_much_goes_on_being_read(
             entities = await lookup.entities(ids, at)
             assert {id: e.id for id, e in entities.items() if e} == dict(zip(ids, ids, strict=True))
     assert await mentions(lookup, "Peru Chile France Japan Lima", at) != []
+
+
+async def test_names_that_cannot_be_read_anew_stay_as_they_are(
+    lookup: Lookup, memory: GraphMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = await view(lookup, memory, {"Q419": (Statement(ALIAS, "Birú"),)})
+
+    async def fail(self: Lookup, view: GraphView) -> None:
+        raise LedgerUnavailable("gone")
+
+    monkeypatch.setattr(Lookup, "prepare", fail)
+    with pytest.raises(LedgerUnavailable):
+        await lookup.drop_names("e0")
+    assert await mentions(lookup, "Birú?", at) == [("Birú", ["Q419"])]
 
 
 async def test_names_of_an_edit_are_linked_once_and_stay_for_the_versions_that_have_them(

@@ -521,3 +521,67 @@ async def test_ids_with_slashes_colons_and_marks_are_ids(editor: Editor) -> None
     for number, id in enumerate(ids):
         state = await entity(editor, id)
         assert (state["id"], state["facts"][0]["object"]) == (id, f"m{number}")
+
+
+async def import_dry(editor: Editor) -> dict[str, Any]:
+    return await import_file(editor, tsv(("Narnia", "capital", "Cair Paravel")), author="ben", dry_run=True)
+
+
+async def test_a_thing_that_is_made_during_a_dry_run_is_found_afterwards(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate = editor.pipeline._evaluate
+
+    async def overtake(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        await fact(editor, "Zell", "alias", "Cella")
+        return await evaluate(*arguments)
+
+    monkeypatch.setattr(editor.pipeline, "_evaluate", overtake)
+    assert (await import_dry(editor))["status"] == 200
+    await fact(editor, "Cella", "capital", "Dorf")
+    assert await values(editor, "n:zell", "capital") == ["Dorf"]
+    assert (await entity(editor, "n:cella"))["status"] == 404
+    assert await search(editor, "Narnia") == []
+
+
+async def test_a_thing_whose_commit_is_under_way_when_a_dry_run_ends_is_found_afterwards(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = editor.pipeline._append
+
+    async def wait_for_the_dry_run(*arguments: Any) -> Any:
+        assert (await import_dry(editor))["status"] == 200
+        return await append(*arguments)
+
+    monkeypatch.setattr(editor.pipeline, "_append", wait_for_the_dry_run)
+    await fact(editor, "Zell", "alias", "Cella")
+    monkeypatch.undo()
+    await fact(editor, "Cella", "capital", "Dorf")
+    assert await values(editor, "n:zell", "capital") == ["Dorf"]
+
+
+async def test_a_dry_run_takes_no_names_from_an_older_version(editor: Editor) -> None:
+    await fact(editor, "Peru", "alias", "Birú")
+    await revert(editor, 1)
+    assert await search(editor, "Birú", version=1) == ["Q419"]
+    await import_dry(editor)
+    assert await search(editor, "Birú", version=1) == ["Q419"]
+
+
+async def test_a_file_takes_no_names_from_the_dry_run_of_another(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await begin(editor)
+    await editor.call(FeedImport(session, OZ))
+    evaluate = editor.pipeline._evaluate
+
+    async def overtake(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        assert body_of(await editor.call(FinishImport(session, "none")))["version"] == 1
+        return await evaluate(*arguments)
+
+    monkeypatch.setattr(editor.pipeline, "_evaluate", overtake)
+    label_line = b'<http://x.org/Oz> <http://www.w3.org/2000/01/rdf-schema#label> "Oz" .\n'
+    await import_file(editor, label_line, author="ben", dry_run=True)
+    assert await values(editor, "n:oz", "capital") == ["Emerald City"]

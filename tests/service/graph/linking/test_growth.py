@@ -68,27 +68,22 @@ def test_a_large_import_does_not_stop_the_others() -> None:
 
 
 def test_replacing_forgets_all_but_the_new_at_once() -> None:
-    linker = Linker()
+    linker, fresh = Linker(), Linker()
     linker.add([("old", "Q1"), ("kept", "Q2")])
-
-    def fresh() -> Iterator[tuple[str, str]]:
-        yield "kept", "Q2"
-        assert linker.resolve("old") == ("Q1",)
-        yield "new", "Q4"
-
-    linker.replace(fresh())
+    fresh.add([("kept", "Q2"), ("new", "Q4")])
+    before = linker.copy()
+    linker.replace(fresh)
     assert [linker.resolve(name) for name in ("old", "kept", "new")] == [(), ("Q2",), ("Q4",)]
     assert len(linker) == 2
+    assert [before.resolve(name) for name in ("old", "kept", "new")] == [("Q1",), ("Q2",), ()]
 
 
-def test_a_replacement_that_fails_leaves_everything_as_it_was() -> None:
+def test_a_copy_does_not_grow() -> None:
     linker = Linker()
     linker.add([("old", "Q1")])
-    with pytest.raises(ValueError, match="empty"):
-        linker.replace([("new", "Q2"), ("", "Q3")])
+    copy = linker.copy()
     linker.add([("later", "Q4")])
-    assert len(linker) == 2
-    assert linker.resolve("old") == ("Q1",)
+    assert (len(copy), copy.resolve("old"), copy.resolve("later")) == (1, ("Q1",), ())
 
 
 def test_one_name_of_very_many_entities_is_no_trap() -> None:
