@@ -45,6 +45,8 @@ class Frames(asyncio.Protocol):
         self._on_message, self._on_lost = on_message, on_lost
         self._data = bytearray()
         self._transport: asyncio.Transport | None = None
+        self._is_writable = asyncio.Event()
+        self._is_writable.set()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # or uvloop's
         self._transport = transport
@@ -62,7 +64,18 @@ class Frames(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._is_writable.set()
         self._on_lost()
+
+    def pause_writing(self) -> None:
+        self._is_writable.clear()
+
+    def resume_writing(self) -> None:
+        self._is_writable.set()
+
+    async def drain(self) -> None:
+        """Wait while the other end reads more slowly than this one sends."""
+        await self._is_writable.wait()
 
     def send(self, number: int, message: bytes) -> bool:
         if self._transport is None:
@@ -133,6 +146,7 @@ class _Connection:
             reply = pickle.dumps((True, await self._answer(read(message))))
         except Exception as error:  # the caller gets it
             reply = _pickle_error(error)
+        await self.frames.drain()
         self.frames.send(number, reply)
 
     def _end(self) -> None:
@@ -143,8 +157,10 @@ class _Connection:
 
 def _pickle_error(error: Exception) -> bytes:
     try:
-        return pickle.dumps((False, error))
-    except Exception:  # an exception may hold anything
+        message = pickle.dumps((False, error))
+        read(message)
+        return message
+    except Exception:  # an exception may hold anything, and refuse to be made again
         return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
 
 
@@ -171,6 +187,7 @@ class Line:
     async def call(self, argument: Any) -> Any:
         """Return the result of a call; raise its error, or CallLost. A cancelled call is cancelled over there, too."""
         number = self._n_calls = self._n_calls + 1
+        await self.frames.drain()
         if not self.frames.send(number, pickle.dumps(argument)):
             raise CallLost
         result = self._results[number] = asyncio.get_running_loop().create_future()

@@ -19,11 +19,12 @@ JSON = dict[str, Any]
 
 
 class RouteRefusal(Exception):
-    """A route refused. `problem` is its problem document."""
+    """A route refused. `problem` is its problem document; `headers` tell when to try again, where it says so."""
 
-    def __init__(self, status: int, problem: JSON) -> None:
+    def __init__(self, status: int, problem: JSON, retry_after: str | None = None) -> None:
         super().__init__(problem.get("detail", ""))
         self.status, self.problem = status, problem
+        self.headers = {} if retry_after is None else {"retry-after": retry_after}
 
     @property
     def code(self) -> str:
@@ -89,5 +90,5 @@ class LocalRoutes:
         if response.status_code == httpx.codes.UNAUTHORIZED:
             raise KeyNeeded(response.status_code, body)
         if response.is_error:
-            raise RouteRefusal(response.status_code, body)
+            raise RouteRefusal(response.status_code, body, response.headers.get("retry-after"))
         return body

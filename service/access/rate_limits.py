@@ -17,9 +17,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from typing import cast
 
 from limits import RateLimitItem, parse
-from limits.aio.storage import MemoryStorage, RedisStorage, Storage
+from limits.aio.storage import MemoryStorage, RedisStorage, SlidingWindowCounterSupport, Storage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 
 from service.concurrency import cancel_and_wait
@@ -61,10 +62,30 @@ class RedisCounters(RedisStorage):
 async def take(window: SlidingWindowCounterRateLimiter, limit: RateLimitItem, caller: str, cost: int) -> None:
     """Count calls of this cost in a window; raise TooMany at the limit."""
     if not await window.hit(limit, caller, cost=cost):
-        stats = await window.get_window_stats(limit, caller)
-        retry_after_s = max(1, math.ceil(stats.reset_time - time.time()))
+        counts = await cast(SlidingWindowCounterSupport, window.storage).get_sliding_window(
+            limit.key_for(caller), limit.get_expiry()
+        )
+        retry_after_s = max(1, math.ceil(find_wait(limit, cost, *counts)))
         detail = f"this caller may call {limit}: try again in {retry_after_s} s"
         raise TooMany(detail, retry_after_s=retry_after_s)
+
+
+def find_wait(
+    limit: RateLimitItem, cost: int, previous: int, previous_s: float, current: int, current_s: float
+) -> float:
+    """Return the seconds until a call of this cost fits, if its caller makes no other meanwhile.
+
+    The previous window counts by the share of it that is within the last window's length, so it fades until the
+    current window takes its place and fades in turn.
+
+    Args:
+        previous, current: Calls in the two windows.
+        previous_s, current_s: Seconds until each of them counts for nothing.
+    """
+    length_s, room = limit.get_expiry(), limit.amount - cost
+    if current <= room and previous:
+        return previous_s - (room - current) * length_s / previous
+    return current_s - room * length_s / current if current else 0.0
 
 
 class RateLimiter:

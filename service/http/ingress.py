@@ -55,7 +55,7 @@ class Ingress:
         self._editor = EditorClient(editor)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        metrics.PROXY_BOUNDS.set(ray_headers.check())
+        metrics.PROXY_BOUNDS.labels("ingress").set(ray_headers.check())
         settings = self._settings
         set_limits(settings.max_connections_per_address, settings.proxies, settings.memory_mb)
         app = build_app(settings, self._models, self._editor)

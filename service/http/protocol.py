@@ -15,8 +15,9 @@ from ipaddress import ip_address, ip_network
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
+from starlette.types import Send
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from service.access.caller import source_of
@@ -172,6 +173,8 @@ class BoundedProtocol(HttpToolsProtocol):
             raise self._refusal  # httptools passes it on as an error of the parser: `send_400_response`
         self._in_head, self._head_since = False, None
         super().on_headers_complete()
+        if self.cycle is not None and self.scope["http_version"] == "1.0":
+            self.cycle.send = send_until_close(self.cycle)  # type: ignore[method-assign,assignment]
 
     def on_body(self, body: bytes) -> None:
         self._has_body = True
@@ -230,6 +233,25 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.cycle is None or self.cycle.response_complete:
             self.transport.write(_encode(error))
         self.transport.close()
+
+
+def send_until_close(cycle: RequestResponseCycle) -> Send:
+    """Return a `send` for HTTP/1.0, which has no chunks: a body without a length ends with the connection.
+
+    RFC 9112, sections 6.1 and 6.3.
+    """
+    send, has_length = cycle.send, True
+
+    async def send_plain(message: Any) -> None:
+        nonlocal has_length
+        if message["type"] == "http.response.start":
+            has_length = any(name.lower() == b"content-length" for name, _ in message.get("headers", ()))
+            cycle.chunked_encoding = None if has_length else False
+        elif not has_length:
+            cycle.expected_content_length = len(message.get("body", b""))  # each piece is as long as it says
+        await send(message)
+
+    return send_plain
 
 
 def _too_large_head() -> TooLarge:

@@ -10,7 +10,7 @@ import asyncio
 import re
 from contextvars import Context, ContextVar
 
-from errata.mcp.tools import INSTRUCTIONS, Tools, ToolServer, add_tools
+from errata.mcp.tools import INSTRUCTIONS, Tools, ToolServer, add_resources, list_tools
 from fastapi import FastAPI
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
@@ -35,9 +35,11 @@ REFUSALS = {  # statuses with codes of JSON-RPC, and sentences that a client of 
     401: (-32001, "a key or token that is valid here is needed, as the header Authorization: Bearer KEY"),
     413: (-32600, f"a request may have {MAX_BODY:,} bytes: send less at once"),
 }
+SERVER_ERROR = -32000
 HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(:\d+)?", re.ASCII | re.IGNORECASE)
 
 CALLER: ContextVar[tuple[tuple[str, int], str]] = ContextVar("address and host of the caller")
+REFUSAL: ContextVar[RouteRefusal | None] = ContextVar("why the key of a request was not checked")
 
 
 class RouteVerifier:
@@ -50,6 +52,9 @@ class RouteVerifier:
         try:
             caller = await routes_of(self._app, token).get("/admin/keys/self")
         except KeyNeeded:
+            return None
+        except RouteRefusal as refusal:  # the caller calls too often, or the key cannot be looked up
+            REFUSAL.set(refusal)
             return None
         return AccessToken(token=token, client_id=caller["name"], scopes=caller["scopes"])
 
@@ -74,15 +79,20 @@ class Endpoint:
         await self._is_open.wait()
         client = scope.get("client") or ("127.0.0.1", 0)
         CALLER.set((tuple(client), Headers(scope=scope).get("host", "")))
+        REFUSAL.set(None)
         is_refused = False
 
         async def explain(message: Message) -> None:
             """Send a refusal with a sentence for clients, and with an address by which they reach this service."""
             nonlocal is_refused
-            if message["type"] == "http.response.start" and message["status"] in REFUSALS:
+            refusal = REFUSAL.get()
+            if message["type"] == "http.response.start" and refusal is not None:
                 is_refused = True
-                code, sentence = REFUSALS[message["status"]]
-                body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": sentence}}
+                body = make_error(SERVER_ERROR, str(refusal))
+                await JSONResponse(body, refusal.status, refusal.headers)(scope, receive, send)
+            elif message["type"] == "http.response.start" and message["status"] in REFUSALS:
+                is_refused = True
+                body = make_error(*REFUSALS[message["status"]])
                 challenge = Headers(raw=message["headers"]).get("www-authenticate")
                 address = find_address(scope, self._url)
                 headers = challenge and {"www-authenticate": challenge.replace(self._url, address)}
@@ -110,8 +120,15 @@ def include_mcp(app: FastAPI, url: str, issuer: str | None) -> None:
         resource_server_url=AnyHttpUrl(url + PATH),
         validate_token_resource=False,  # the routes check the audience
     )
-    server = ToolServer("errata", instructions=INSTRUCTIONS, token_verifier=RouteVerifier(app), auth=auth)
-    add_tools(server, Tools(lambda: routes_of(app, getattr(get_access_token(), "token", None)), RouteRefusal))
+    tools = Tools(lambda: routes_of(app, getattr(get_access_token(), "token", None)), RouteRefusal)
+    server = ToolServer(
+        "errata",
+        instructions=INSTRUCTIONS,
+        tools=list_tools(tools),
+        token_verifier=RouteVerifier(app),
+        auth=auth,
+    )
+    add_resources(server, tools)
     protocol = server.streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,
@@ -134,6 +151,11 @@ def include_mcp(app: FastAPI, url: str, issuer: str | None) -> None:
         Route(METADATA, cors_middleware(describe, ["GET", "OPTIONS"])),
     ]
     app.router.on_shutdown.append(endpoint.aclose)
+
+
+def make_error(code: int, sentence: str) -> dict[str, object]:
+    """Return an error of JSON-RPC."""
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": sentence}}
 
 
 def find_address(scope: Scope, url: str) -> str:

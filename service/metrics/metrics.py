@@ -29,7 +29,8 @@ MAX_AUTHORS = 64  # authors with a separate label; the commits of all others are
 if os.environ.get(DIRECTORY):
     prepare_directory(Path(os.environ[DIRECTORY]))
 
-# A gauge of all processes that live: the highest of their values, the lowest, or all together
+# A gauge of all processes that live: the highest of their values, the lowest, or all together. One without labels
+# begins at 0 in every process, so the lowest always has labels.
 _Highest, _Lowest, _Sum = (
     partial(Gauge, multiprocess_mode=mode) for mode in ("livemax", "livemin", "livesum")
 )
@@ -118,7 +119,7 @@ RATE_LIMITED = Counter(
 )
 HTTP = Counter("errata_http_requests", "HTTP requests by route and status.", ["route", "method", "status"])
 HTTP_SECONDS = _Seconds("errata_http_request_seconds", "Time of an HTTP request at the ingress.", ["route"])
-PROXY_BOUNDS = _Lowest("errata_proxies_bounded", "1 if Ray's proxies bound heads, else 0.")
+PROXY_BOUNDS = _Lowest("errata_proxies_bounded", "1 if Ray's proxies bound heads, else 0.", ["part"])
 IN_FLIGHT = _Sum("errata_http_in_flight", "HTTP requests being answered.")
 QUEUE = _Sum(
     "errata_queue_questions",

@@ -32,6 +32,9 @@ log = logging.getLogger(__name__)
 
 LEAST_BYTES = 4_096  # bytes from which compression is worth its time
 LEVEL = 5
+NO_GZIP = re.compile(
+    r"gzip\s*;\s*q=0(\.0*)?\s*(,|$)", re.IGNORECASE
+)  # a weight of 0 refuses: RFC 9110, 12.4.2
 STREAMS = ("/admin/export", "/metrics")
 NO_ROUTE, OTHER_METHOD = "none", "other"
 PROBES = frozenset({"/healthz", "/readyz"})  # routes asked every second; a 503 is no failure
@@ -83,6 +86,9 @@ class CompressionMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"] not in STREAMS
+        if is_page and NO_GZIP.search(Headers(scope=scope).get("accept-encoding", "")):
+            headers = [header for header in scope["headers"] if header[0] != b"accept-encoding"]
+            scope = {**scope, "headers": headers}
         await (self._gzip if is_page else self._plain)(scope, receive, send)
 
 

@@ -103,16 +103,16 @@ class ValkeyFiles:
         self.socket.unlink(missing_ok=True)
         self.pid_file.unlink(missing_ok=True)
 
-    def answers(self) -> bool:
-        """Return whether the server takes commands, as it does once it has read its append-only file."""
+    def ping(self) -> bytes:
+        """Return the server's reply to a PING: +PONG, -LOADING while it reads its data, or nothing."""
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
                 channel.settimeout(1.0)
                 channel.connect(str(self.socket))
                 channel.sendall(b"PING\r\n")
-                return channel.recv(64).startswith(b"+PONG")
+                return channel.recv(64)
         except OSError:
-            return False
+            return b""
 
     def find_padding(self) -> tuple[Path, int, int] | None:
         """Return the newest part of the data, its bytes before the zeros at its end, and their number, if any."""

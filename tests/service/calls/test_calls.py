@@ -28,6 +28,13 @@ def run(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
     return run
 
 
+class TwoPart(Exception):
+    """An error that is pickled and cannot be unpickled, as its constructor takes more than its message."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(f"{first} {second}")
+
+
 class Part:
     """What listens: it doubles, fails, or waits to be let go."""
 
@@ -47,6 +54,8 @@ class Part:
             raise StaleVersion.at(current=3, expected=2)
         if argument == "fail oddly":
             raise ValueError(threading.Lock())
+        if argument == "fail without return":
+            raise TwoPart("a", "b")
         return argument * 2
 
 
@@ -99,6 +108,8 @@ def test_results_and_errors_cross_in_any_size_and_order(tmp_path: Path, run: Cal
                 await line.call("fail")
             with pytest.raises(RuntimeError, match="ValueError"):
                 await line.call("fail oddly")
+            with pytest.raises(RuntimeError, match="TwoPart: a b"):
+                await line.call("fail without return")
             assert not waiting.done()
             part.can_go.set()
             assert await waiting == "waitwait"
@@ -197,5 +208,19 @@ def test_a_batch_takes_rays_handle_where_no_listener_is(tmp_path: Path, run: Cal
         await wait_for_end(caller)
         assert await handle.answer_many.remote("x") == "the long way: x"
         assert handle.describe == "described"
+
+    run(test())
+
+
+def test_calls_wait_while_the_other_end_does_not_read(tmp_path: Path, run: Callable[[Any], Any]) -> None:
+    async def test() -> None:
+        async with listening(tmp_path, Part().answer):
+            line = await find(Caller(tmp_path, NAME))
+            line.frames.pause_writing()
+            call = asyncio.create_task(line.call("a"))
+            await asyncio.sleep(0.05)
+            assert line.n_waiting == 0, "nothing was sent"
+            line.frames.resume_writing()
+            assert await call == "aa"
 
     run(test())

@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from service.config import Settings
 from service.editing.editor import Editor
+from service.errors import ErrataError, LedgerUnavailable, TooMany
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.http.listening import listening
 
@@ -122,6 +123,39 @@ async def test_a_client_says_why_a_wrong_key_and_a_large_argument_are_refused(
     while isinstance(error, ExceptionGroup):  # of the tasks of the client
         [error] = error.exceptions
     assert sentence in str(error)
+
+
+async def test_texts_arrive_as_they_were_sent(app: FastAPI, url: str) -> None:
+    texts = ["[0, 1]", "null", "true", '{"a": "b"}', '["one", "two"]']
+    async with connect(url) as client, client_of(app) as admin:
+        for number, text in enumerate(texts, 1):
+            await call(client, "propose_correction", question=f"who is number {number}?", answer=text)
+            proposal = (await admin.get(f"/admin/proposals/{number}", headers=ADMIN)).json()
+            assert proposal["edits"][0]["answer"] == text
+        for text in texts:
+            result = await client.call_tool("ask", {"question": "who?", "context": text, "model": "auto"})
+            assert "does not read" in str(result.content) or "no model here reads" in str(result.content)
+        wordings = (
+            '["who owns the mill?"]'  # where no text may stand, one is read as JSON, which clients rely on
+        )
+        await call(client, "propose_correction", question="whose mill?", answer="Ada", wordings=wordings)
+        proposal = (await admin.get(f"/admin/proposals/{len(texts) + 1}", headers=ADMIN)).json()
+        assert proposal["edits"][0]["paraphrases"] == ["who owns the mill?"]
+
+
+@pytest.mark.parametrize("error", [TooMany("too often", retry_after_s=7), LedgerUnavailable("away")])
+async def test_a_check_of_the_key_that_fails_is_no_error_of_the_server(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch, error: ErrataError
+) -> None:
+    async def refuse(*arguments: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(app.state.access.gate, "admit", refuse)
+    async with client_of(app) as client:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        reply = await client.post("/mcp", json=body, headers=ADMIN | {"accept": "application/json"})
+    assert (reply.status_code, reply.json()["error"]["message"]) == (error.status, error.detail)
+    assert reply.headers["retry-after"] == str(error.extras.get("retry_after_s", error.retry_after_s))
 
 
 @pytest.mark.parametrize(

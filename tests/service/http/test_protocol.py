@@ -38,6 +38,14 @@ def build_app() -> FastAPI:
     async def count(request: Request) -> Response:
         return Response(str(len(await request.body())).encode())
 
+    @app.get("/stream")
+    async def stream() -> StreamingResponse:
+        async def pieces() -> AsyncIterator[bytes]:
+            for piece in (b"one ", b"", b"two"):
+                yield piece
+
+        return StreamingResponse(pieces())
+
     @app.get("/endless")
     async def endless() -> StreamingResponse:
         async def zeros() -> AsyncIterator[bytes]:
@@ -223,3 +231,15 @@ async def test_a_proxy_speaks_for_many(url: httpx.URL, network: str, monkeypatch
     async with connect(url), connect(url):
         await wait_until(lambda: n_open() == 2)
         assert await is_well(url)
+
+
+async def test_a_client_of_http_1_0_gets_no_chunks(url: httpx.URL) -> None:
+    head, _, body = (await send(url, b"GET /stream HTTP/1.0\r\nhost: x\r\n\r\n")).partition(b"\r\n\r\n")
+    assert body == b"one two"
+    assert b"transfer-encoding" not in head
+    assert b"connection: close" in head
+    whole = await send(url, b"GET / HTTP/1.0\r\nhost: x\r\n\r\n")
+    assert b"content-length: 2\r\n" in whole
+    assert whole.endswith(b"\r\n\r\nok")
+    newer = await send(url, b"GET /stream HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+    assert newer.endswith(b"4\r\none \r\n3\r\ntwo\r\n0\r\n\r\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import FastAPI
-from prometheus_client import REGISTRY
+from prometheus_client import REGISTRY, Gauge
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -63,6 +63,13 @@ def test_commits_of_more_authors_than_there_is_room_for_are_counted_together(aut
     assert sample("errata_commits_total", author="author 0") == 2
     assert sample("errata_commits_total", author=f"author {metrics.MAX_AUTHORS}") is None
     assert sample("errata_commits_total", author="others") == before + 10
+
+
+def test_the_lowest_of_processes_has_labels_since_each_of_them_begins_at_zero_without() -> None:
+    gauges = [value for value in vars(metrics).values() if isinstance(value, Gauge)]
+    lowest = [gauge for gauge in gauges if gauge._multiprocess_mode == "livemin"]
+    assert len(lowest) >= 3
+    assert all(gauge._labelnames for gauge in lowest), lowest
 
 
 async def test_a_method_that_a_client_invents_gets_no_label_of_its_own() -> None:

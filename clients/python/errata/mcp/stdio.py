@@ -9,7 +9,7 @@ from pydantic import ConfigDict
 
 from errata.client import AsyncErrata
 from errata.errors import ErrataError
-from errata.mcp.tools import INSTRUCTIONS, JSON, Tools, ToolServer, add_tools
+from errata.mcp.tools import INSTRUCTIONS, JSON, Tools, ToolServer, add_resources, list_tools
 from errata.request import Call
 from errata.transport import Retry
 from errata.wire import Request, Response
@@ -45,6 +45,7 @@ class RemoteRoutes:
 def run(url: str, headers: Mapping[str, str]) -> None:
     """Serve the tools until the program that started them ends."""
     routes = RemoteRoutes(url, headers)
-    server = ToolServer("errata", instructions=INSTRUCTIONS)
-    add_tools(server, Tools(lambda: routes, ErrataError))
+    tools = Tools(lambda: routes, ErrataError)
+    server = ToolServer("errata", instructions=INSTRUCTIONS, tools=list_tools(tools))
+    add_resources(server, tools)
     server.run("stdio")

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, get_args
 from urllib.parse import quote
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from pydantic import Field, ValidationError
 
 from errata.problems import describe_invalid
@@ -145,13 +147,39 @@ class ToolServer(MCPServer):
             raise
 
 
-def add_tools(server: MCPServer, tools: Tools) -> None:
-    """Give a server the tools and the resources."""
-    for tool in (
-        *(tools.ask, tools.why, tools.find_facts),
-        *(tools.worklist, tools.propose_correction, tools.history),
-    ):
-        server.add_tool(tool)
+class TextArguments(FuncMetadata):
+    """The arguments of a tool, of which a text arrives as it was sent."""
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Read texts as JSON where no text may stand; the SDK does so wherever another type may stand, too."""
+        fields = self.arg_model.model_fields
+        texts = {
+            name: value
+            for name, value in data.items()
+            if isinstance(value, str) and name in fields and str in get_args(fields[name].annotation)
+        }
+        return super().pre_parse_json(data) | texts
+
+
+def list_tools(tools: Tools) -> list[Tool]:
+    """Return the tools for a server."""
+    functions = (
+        tools.ask,
+        tools.why,
+        tools.find_facts,
+        tools.worklist,
+        tools.propose_correction,
+        tools.history,
+    )
+    plain_tools = [Tool.from_function(function) for function in functions]
+    return [
+        tool.model_copy(update={"fn_metadata": TextArguments(**dict(tool.fn_metadata))})
+        for tool in plain_tools
+    ]
+
+
+def add_resources(server: MCPServer, tools: Tools) -> None:
+    """Give a server the resources."""
     server.resource("errata://entity/{id}", mime_type="application/json")(tools.entity)
     server.resource("errata://version/{version}", mime_type="application/json")(tools.version)
 

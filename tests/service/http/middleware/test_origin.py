@@ -40,6 +40,17 @@ async def test_a_long_page_is_compressed_for_who_accepts_that(shared_http: httpx
     assert "content-encoding" not in short.headers
 
 
+@pytest.mark.parametrize(
+    ("codings", "encoding"),
+    [("gzip;q=0", None), ("gzip; q=0.000, identity", None), ("gzip;q=0.5", "gzip"), ("br, gzip;q=1", "gzip")],
+)
+async def test_a_weight_of_zero_refuses_compression(
+    shared_http: httpx.AsyncClient, codings: str, encoding: str | None
+) -> None:
+    reply = await shared_http.get("/openapi.json", headers={"accept-encoding": codings})
+    assert reply.headers.get("content-encoding") == encoding
+
+
 ASK = "/v1/answers"
 LINK = f"{ASK}?question=Who%3F&model=toy"
 PERU = {"question": "What is the capital of Peru?", "model": "toy"}

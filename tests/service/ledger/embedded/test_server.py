@@ -90,6 +90,23 @@ def test_a_server_killed_while_its_child_rewrites_the_file_is_revived_whole(
         assert (redis_client.dbsize(), redis_client.get("last")) == (5001, b"1")
 
 
+def test_a_server_that_reads_a_long_log_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "START_LIMIT_S", 0.5)
+    ping, start = ValkeyFiles.ping, time.monotonic()
+
+    def load(files: ValkeyFiles) -> bytes:
+        """Reply as a server does that reads its log for twice the limit."""
+        is_loading = time.monotonic() < start + 1.0
+        return b"-LOADING Valkey is loading the dataset in memory\r\n" if is_loading else ping(files)
+
+    monkeypatch.setattr(ValkeyFiles, "ping", load)
+    with EmbeddedValkey(tmp_path / "valkey") as server, client(server) as redis_client:
+        assert time.monotonic() >= start + 1.0
+        assert redis_client.ping()
+
+
 def test_a_start_that_failed_can_be_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = EmbeddedValkey(tmp_path).start()
     kill(pid_of(server))
