@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NewType
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity with its names and its facts, in the order in which they were first said."""
+    """An entity with its names and its facts, in the order in which they were first said.
+
+    A question reads the first facts of an entity alone; what needs all of them takes a `WholeEntity`.
+    """
 
     id: str
     label: str
@@ -61,6 +65,10 @@ class Entity:
             for fact in self.facts
         )
         return replace(self, facts=facts)
+
+
+WholeEntity = NewType("WholeEntity", Entity)
+"""An entity with every fact that it has at its version."""
 
 
 @dataclass(frozen=True, slots=True)

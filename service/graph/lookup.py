@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary, WeakSet
 
 from cachetools import LRUCache
 
 from models.graph.blocks import Manifest
-from models.graph.knowledge import Entity, Mention
+from models.graph.knowledge import Entity, Mention, WholeEntity
 from models.graph.memory import GRAPH
 from models.graph.neighbours import InEdge, Neighbourhood, Reach
 from models.graph.statement import ALIAS, LABEL, RELATION, Statement
@@ -26,13 +26,14 @@ from models.graph.view import GraphView
 from models.system import Ask, System
 from service.concurrency import finish
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
-from service.graph.linking.linker import IsCommon, Linker
+from service.graph.linking.linker import IsCommon, Linker, Name
 from service.graph.linking.name_index import Span
 from service.graph.linking.words import fold
-from service.graph.rows import IN_EDGES, Rows
+from service.graph.rows import IN_EDGES, Row, Rows
 from service.ledger.connection import Connection
 
 MAX_CACHED = 20_000  # entities of one view
+MAX_WHOLE = 200_000  # facts of the entities of one view that are cached with all their facts
 FEW_NAMES = 100  # names that are linked on the event loop; more are linked in a thread
 # Characters of a batch's questions that are linked on the event loop; more take over a millisecond, in a thread
 SHORT_CHARS = 2_000
@@ -43,11 +44,16 @@ LOOK_AGAIN_S = 10.0
 log = logging.getLogger(__name__)
 
 Entities: TypeAlias = dict[str, Entity | None]
-EntityRows: TypeAlias = dict[
-    str, tuple[Statement, ...]
-]  # statements about one entity, by the edit of their import
+EntityRows: TypeAlias = dict[str, Row]  # statements about one entity, by the edit of their import
 InEdges: TypeAlias = Mapping[str, Sequence[InEdge]]  # facts that lead to an object, by its id
 LinkedAsk: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
+
+
+class FirstFacts(NamedTuple):
+    """An entity as its first rows give it, which is all that questions read."""
+
+    entity: Entity | None
+    has_more: bool  # whether there are further rows of it
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,8 @@ class Lookup:
         self._views: WeakSet[GraphView] = WeakSet()  # views in use whose names are linked
         self._damage: dict[str, str] = {}
         self._preparing = asyncio.Lock()
-        self._cache: WeakKeyDictionary[GraphView, LRUCache[str, Entity | None]] = WeakKeyDictionary()
+        self._cache: WeakKeyDictionary[GraphView, LRUCache[str, FirstFacts]] = WeakKeyDictionary()
+        self._whole: WeakKeyDictionary[GraphView, LRUCache[str, WholeEntity | None]] = WeakKeyDictionary()
 
     async def prepare(self, view: GraphView) -> None:
         """Link every name of this view. Damaged names do not stop this: see `find_damage`.
@@ -191,7 +198,7 @@ class Lookup:
         ids: dict[GraphView, set[str]] = {}
         for _, spans, view in linked_asks:
             ids.setdefault(view, set()).update(id for span in spans for id in span.ids)
-        entities = await self._load(ids, unavailable)
+        entities = _entities_in(await self._load(ids, unavailable))
         asks = [
             replace(ask, mentions=_mentions(ask.question, spans, entities[view]))
             for ask, spans, view in linked_asks
@@ -212,7 +219,7 @@ class Lookup:
         while any(area.frontier for area in areas):
             ids = _frontiers(areas, views)
             in_edges = await self._load_in_edges(ids, unavailable) if reach.fan_in else {}
-            entities_by_view = await self._load(ids, unavailable)
+            entities_by_view = _entities_in(await self._load(ids, unavailable))
             for area, view in zip(areas, views, strict=True):
                 area.advance(entities_by_view[view], in_edges.get(view))
         return [
@@ -220,31 +227,53 @@ class Lookup:
             for ask, area, entities in zip(asks, areas, starts, strict=True)
         ]
 
-    async def entities(self, ids: Iterable[str], view: GraphView) -> Mapping[str, Entity | None]:
-        """Return entities at the view's version; None for those that it does not have."""
-        return (await self._load({view: set(ids)}))[view]
+    async def entities(self, ids: Iterable[str], view: GraphView) -> Mapping[str, WholeEntity | None]:
+        """Return entities at the view's version with every fact; None for those that it does not have."""
+        first = (await self._load({view: set(ids)}))[view]
+        return {
+            id: await self._load_whole(id, view) if has_more else cast(WholeEntity | None, entity)
+            for id, (entity, has_more) in first.items()
+        }
 
-    async def load_entity(self, id: str, view: GraphView) -> Entity | None:
-        """Return an entity with every fact, even if it has so many that questions read only the first ones."""
-        rows = dict((await self._read_rows({view: {id}}))[view].get(id, {}))
-        for active in view.imports:
-            if active.edit in rows:
-                rows[active.edit] += await self._rows.further_statements(active.manifest, id)
+    async def load_entity(self, id: str, view: GraphView) -> WholeEntity | None:
+        return (await self.entities([id], view))[id]
+
+    async def _load_whole(self, id: str, view: GraphView) -> WholeEntity | None:
+        """Read an entity that has so many facts that questions read only the first ones."""
+        cache = self._whole.setdefault(view, LRUCache(MAX_WHOLE, getsizeof=lambda e: e.degree if e else 1))
+        if id in cache:
+            return cache[id]
+        rows = {i.edit: await self._rows.all_statements(i.manifest, id) for i in view.imports}
         entities = {view: {id: await asyncio.to_thread(view.entity, id, rows)}}
-        return (await self._link_objects(entities, None))[view][id]
+        entity = cast(WholeEntity | None, (await self._link_objects(entities, None))[view][id])
+        with suppress(ValueError):  # it is larger than the cache
+            cache[id] = entity
+        return entity
 
     async def import_statements(self, manifest: Manifest, id: str) -> tuple[Statement, ...]:
-        first = (await self._rows.statements([(manifest, id)]))[manifest.id, id]
-        return first + await self._rows.further_statements(manifest, id) if first else ()
+        return await self._rows.all_statements(manifest, id)
 
     async def entities_named(self, name: str, view: GraphView) -> list[Entity]:
         return (await self.entities_by_name([name], view))[name]
 
     async def entities_by_name(self, names: Iterable[str], view: GraphView) -> dict[str, list[Entity]]:
-        """Return the entities that have each of many names, by one reading."""
-        ids = {name: self.linker.resolve(name) for name in names}
-        entities = await self.entities({id for candidates in ids.values() for id in candidates}, view)
-        return {name: _bearers(name, candidates, entities) for name, candidates in ids.items()}
+        """Return the entities that have each of many names, by one reading, as `find_bearers` does."""
+        pairs = {name: [(name, id) for id in self.linker.resolve(name)] for name in names}
+        bearers = await self.find_bearers((pair for of_name in pairs.values() for pair in of_name), view)
+        return {name: [bearers[pair] for pair in pairs[name] if pair in bearers] for name in pairs}
+
+    async def find_bearers(self, names: Iterable[Name], view: GraphView) -> dict[Name, Entity]:
+        """Return by name and id the entities that have the name, perhaps without some of their facts."""
+        names = list(names)
+        first = (await self._load({view: {id for _, id in names}}))[view]
+        bearers: dict[Name, Entity] = {}
+        for name, id in names:
+            entity, has_more = first[id]
+            if has_more and not (entity and has_name(entity, fold(name))):
+                entity = await self._load_whole(id, view)
+            if entity and has_name(entity, fold(name)):
+                bearers[name, id] = entity
+        return bearers
 
     async def find_misspelt(self, text: str, view: GraphView, is_common: IsCommon) -> dict[str, list[str]]:
         """Return the stretches of a text that no name of the view has, with the names of one slip less."""
@@ -259,23 +288,25 @@ class Lookup:
 
     async def _load(
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None
-    ) -> dict[GraphView, Entities]:
-        entities: dict[GraphView, Entities] = {}
+    ) -> dict[GraphView, dict[str, FirstFacts]]:
+        entities: dict[GraphView, dict[str, FirstFacts]] = {}
         missing: dict[GraphView, set[str]] = {}
         for view, view_ids in ids.items():
             cache = self._cache.setdefault(view, LRUCache(MAX_CACHED))
             entities[view] = {id: cache[id] for id in view_ids if id in cache}
             missing[view] = view_ids - entities[view].keys()
             self._rows.hits += len(entities[view]) * len(view.imports)  # rows behind the cached entities
-        fresh = await self._link_objects(await self._fold(missing, unavailable), unavailable)
-        for view, view_entities in fresh.items():
-            self._cache[view].update(view_entities)
-            entities[view] |= view_entities
+        fresh = await self._fold(missing, unavailable)
+        with_links = await self._link_objects(_entities_in(fresh), unavailable)
+        for view, of_view in with_links.items():
+            firsts = {id: FirstFacts(entity, fresh[view][id].has_more) for id, entity in of_view.items()}
+            self._cache[view].update(firsts)
+            entities[view] |= firsts
         return entities
 
     async def _fold(
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None
-    ) -> dict[GraphView, Entities]:
+    ) -> dict[GraphView, dict[str, FirstFacts]]:
         rows = await self._read_rows(ids, unavailable)
         if sum(map(len, ids.values())) <= FEW_ENTITIES:
             return _fold_entities(rows)
@@ -299,7 +330,7 @@ class Lookup:
         wanted_ids = {
             view: {id for ids in by_text.values() for id in ids} for view, by_text in namesakes.items()
         }
-        bearers = await self._fold(wanted_ids, unavailable)
+        bearers = _entities_in(await self._fold(wanted_ids, unavailable))
         results = dict(entities)
         for view, by_text in namesakes.items():
             bearers_by_text = {text: _bearers(text, ids, bearers[view]) for text, ids in by_text.items()}
@@ -331,14 +362,17 @@ class Lookup:
         wanted_ids = {view: {*of_view, *(IN_EDGES + id for id in of_view)} for view, of_view in ids.items()}
         rows = await self._read_rows(wanted_ids, unavailable)
         return {
-            view: {id: view.in_edges(id, rows[view][IN_EDGES + id].values()) for id in of_view}
+            view: {
+                id: view.in_edges(id, (row.statements for row in rows[view][IN_EDGES + id].values()))
+                for id in of_view
+            }
             for view, of_view in ids.items()
         }
 
     async def _read_rows(
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None
     ) -> dict[GraphView, dict[str, EntityRows]]:
-        """Return the statements of imports by view, entity and import's edit, in one reading."""
+        """Return the first statements of imports by view, entity and import's edit, in one reading."""
         requests = [
             (active.manifest, id)
             for view, view_ids in ids.items()
@@ -348,18 +382,31 @@ class Lookup:
         rows = await self._rows.statements(requests, unavailable) if requests else {}
         return {
             view: {
-                id: {i.edit: row for i in view.imports if (row := rows[i.manifest.id, id])} for id in view_ids
+                id: {i.edit: row for i in view.imports if (row := rows[i.manifest.id, id]).statements}
+                for id in view_ids
             }
             for view, view_ids in ids.items()
         }
 
 
-def _fold_entities(rows: Mapping[GraphView, Mapping[str, EntityRows]]) -> dict[GraphView, Entities]:
+def _fold_entities(
+    rows: Mapping[GraphView, Mapping[str, EntityRows]],
+) -> dict[GraphView, dict[str, FirstFacts]]:
     """Return the entities of each view from its base, its edits and these rows of imports."""
     return {
-        view: {id: view.entity(id, of_entity) for id, of_entity in by_entity.items()}
+        view: {
+            id: FirstFacts(
+                view.entity(id, {edit: row.statements for edit, row in of_entity.items()}),
+                any(row.has_more for row in of_entity.values()),
+            )
+            for id, of_entity in by_entity.items()
+        }
         for view, by_entity in rows.items()
     }
+
+
+def _entities_in(entities: Mapping[GraphView, Mapping[str, FirstFacts]]) -> dict[GraphView, Entities]:
+    return {view: {id: first.entity for id, first in of_view.items()} for view, of_view in entities.items()}
 
 
 def _frontiers(areas: Sequence[Neighbourhood], views: Sequence[GraphView]) -> dict[GraphView, set[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from models.graph.knowledge import Entity
+from models.graph.knowledge import Entity, WholeEntity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from models.graph.view import GraphView
 from service.errors import JSON, Ambiguous, InvalidInput
@@ -22,7 +22,7 @@ def id_from_name(name: str) -> str:
     return NAME_ID_PREFIX + fold(name).replace(" ", "_")
 
 
-async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str, Entity | None]:
+async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str, WholeEntity | None]:
     """Find the id for a new entity: the one of its name, with a number if another entity has that.
 
     Returns:

@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 from more_itertools import chunked
@@ -30,19 +30,33 @@ RowKey: TypeAlias = tuple[str, str]  # ids of the import and of the entity
 Statements: TypeAlias = tuple[Statement, ...]
 
 
+class Row(NamedTuple):
+    """What the bucket of an entity holds of it."""
+
+    statements: Statements = ()
+    # Numbers of the further parts of the bucket, which have the statements that had no room in it
+    parts: range = range(0)
+
+    @property
+    def has_more(self) -> bool:
+        return bool(self.parts)
+
+
 class Rows:
     """Rows of imports, cached; `hits` and `misses` count since the start."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        # Statements of an import about an entity; () if it has none
-        self._cache: LRUCache[RowKey, Statements] = LRUCache(MAX_CACHED, getsizeof=lambda row: 1 + len(row))
+        # Statements of an import about an entity; none if it says nothing of it
+        self._cache: LRUCache[RowKey, Row] = LRUCache(
+            MAX_CACHED, getsizeof=lambda row: 1 + len(row.statements)
+        )
         self.hits = self.misses = 0
 
     async def statements(
         self, requests: Iterable[tuple[Manifest, str]], unavailable: ErrataError | None = None
-    ) -> dict[RowKey, Statements]:
-        """Return each import's statements about each entity, as far as its bucket holds them.
+    ) -> dict[RowKey, Row]:
+        """Return each import's first statements about each entity, those that its bucket holds.
 
         Args:
             requests: Imports and ids of entities; IN_EDGES before an id asks for the facts that lead to the entity.
@@ -51,7 +65,7 @@ class Rows:
         Raises:
             LedgerCorrupt: A bucket is missing or altered.
         """
-        rows: dict[RowKey, Statements] = {}
+        rows: dict[RowKey, Row] = {}
         missing: dict[RowKey, Manifest] = {}
         for manifest, entity in requests:
             key = manifest.id, entity
@@ -66,21 +80,18 @@ class Rows:
         self.misses += len(missing)
         return rows | await self._read_rows(missing) if missing else rows
 
-    async def further_statements(self, manifest: Manifest, entity: str) -> Statements:
-        """Return the statements that had no room in the entity's bucket."""
+    async def all_statements(self, manifest: Manifest, entity: str) -> Statements:
+        """Return all statements of an import about an entity, those too that had no room in its bucket."""
+        row = (await self.statements([(manifest, entity)]))[manifest.id, entity]
+        if not row.has_more:
+            return row.statements
         bucket = layout.bucket_of(entity, manifest.buckets)
-        first = layout.bucket(manifest.id, bucket)
-        start, count = layout.decode(first, (await read(self._connection, [first]))[first]).parts.get(
-            entity, (0, 0)
-        )
-        parts = await read(
-            self._connection,
-            [layout.bucket(manifest.id, bucket, part) for part in range(start, start + count)],
-        )
+        parts = await read(self._connection, [layout.bucket(manifest.id, bucket, part) for part in row.parts])
 
         def decode() -> Statements:
             raw = (layout.decode(key, data).statements[entity] for key, data in parts.items())
-            return tuple(statement for part in raw for statement in layout.to_statements(part))
+            further = (statement for part in raw for statement in layout.to_statements(part))
+            return (*row.statements, *further)
 
         return await asyncio.to_thread(decode)
 
@@ -98,9 +109,9 @@ class Rows:
             pairs = await asyncio.to_thread(lambda data: json.loads(zlib.decompress(data)), data)
             yield [(name, entity) for name, entity in pairs]
 
-    async def _read_rows(self, missing: Mapping[RowKey, Manifest]) -> dict[RowKey, Statements]:
-        rows: dict[RowKey, Statements] = {
-            row: () for row, m in missing.items() if row[1].startswith(IN_EDGES) and not m.has_in_edges
+    async def _read_rows(self, missing: Mapping[RowKey, Manifest]) -> dict[RowKey, Row]:
+        rows: dict[RowKey, Row] = {
+            row: Row() for row, m in missing.items() if row[1].startswith(IN_EDGES) and not m.has_in_edges
         }
         bucket_keys = {
             row: _bucket_key(manifest, row[1]) for row, manifest in missing.items() if row not in rows
@@ -115,9 +126,10 @@ class Rows:
             except LedgerCorrupt as error:
                 damage = error
                 continue
-            raw = buckets[key].statements.get(row[1].removeprefix(IN_EDGES), ())
-            rows[row] = layout.to_statements(raw)
-            self._cache[row] = rows[row]
+            entity = row[1].removeprefix(IN_EDGES)
+            start, count = buckets[key].parts.get(entity, (0, 0))
+            statements = layout.to_statements(buckets[key].statements.get(entity, ()))
+            rows[row] = self._cache[row] = Row(statements, range(start, start + count))
         if damage is not None:  # raised only now, so that the intact rows are cached for other questions
             raise damage
         return rows

@@ -13,7 +13,7 @@ from typing import Literal
 from errata.wire import Diff, EditReport, FactChange, ImportedTriple, MemoryChange, Outcome
 from errata.wire.wording import normalize_question
 
-from models.graph.knowledge import Entity
+from models.graph.knowledge import WholeEntity
 from models.graph.view import GraphView
 from service.editing.draft import Build, EditorState, one_line
 from service.editing.evaluation.expectations import ask_all
@@ -184,7 +184,7 @@ async def report_switched(reports: Sequence[EditReport], build: Build, models: M
 
 
 def report_fact(
-    report: EditReport, triple: Triple, before: Entity | None, after: Entity | None
+    report: EditReport, triple: Triple, before: WholeEntity | None, after: WholeEntity | None
 ) -> EditReport:
     """Return the report of a fact with its values on both sides."""
     update: dict[str, object] = {}
@@ -198,7 +198,7 @@ def report_fact(
     return report.model_copy(update=update)
 
 
-def _list_values(entity: Entity | None, relation: str) -> Mapping[str, str]:
+def _list_values(entity: WholeEntity | None, relation: str) -> Mapping[str, str]:
     """Return the values of a relation, each with the edit that says it; "" where that is not known."""
     return {value.text: value.edit for value in list_values(entity, relation)}
 

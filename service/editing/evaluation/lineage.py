@@ -18,7 +18,7 @@ from errata.wire import Outcome
 from errata.wire.wording import normalize_question
 from more_itertools import chunked
 
-from models.graph.knowledge import Entity
+from models.graph.knowledge import WholeEntity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
 from service.editing.draft import TO_REPLACE, Build, EditorState
 from service.editing.evaluation.expectations import ask_all, ask_edits, comes_out
@@ -161,7 +161,7 @@ class Value:
         return fold(triple.object) in (fold(self.text), fold(self.spelling))
 
 
-def list_values(entity: Entity | None, relation: str) -> list[Value]:
+def list_values(entity: WholeEntity | None, relation: str) -> list[Value]:
     """Return the values of a relation, names too."""
     if entity is None:
         return []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from errata.wire import Act, FactItem, RelationItem
 
-from models.graph.knowledge import Entity
+from models.graph.knowledge import WholeEntity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Cardinality, Statement
 from models.graph.view import GraphView
 from models.scope.spelling import resembling
@@ -59,7 +59,7 @@ class ResolvedFact:
 class Subject:
     id: str
     label: str
-    entity: Entity | None  # the entity as the graph has it; None for a new one
+    entity: WholeEntity | None  # the entity as the graph has it; None for a new one
     # Values of the relations that the request has changed
     values: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -246,7 +246,9 @@ def clean_text(where: str, text: str, *limit: int) -> str:
         raise InvalidInput(str(refused), field=where) from refused
 
 
-def _current_spelling(entity: Entity | None, relation: str, object_id: str, text: str) -> tuple[str, str]:
+def _current_spelling(
+    entity: WholeEntity | None, relation: str, object_id: str, text: str
+) -> tuple[str, str]:
     """Return the spelling of an entity that the graph shows, and the one of its statement.
 
     So the entity stays one value, whichever of its names is written.

@@ -14,7 +14,7 @@ from more_itertools import map_reduce
 
 from models.blocks import Block
 from models.graph.blocks import read_manifest, read_statements
-from models.graph.knowledge import Entity
+from models.graph.knowledge import Entity, WholeEntity
 from models.graph.statement import RELATION, SourceStatements, Statement, Value, fold
 from models.graph.view import GraphView
 from service.editing.draft import EditorState
@@ -23,7 +23,7 @@ from service.editing.state_builder import MaterialStore
 from service.errors import ErrataError, InvalidInput, LedgerCorrupt, NotFound, TooLarge
 from service.graph.formats.table import MAX_COLUMNS, header_name
 from service.graph.linking.words import fold as fold_name
-from service.graph.lookup import Lookup, has_name
+from service.graph.lookup import Lookup
 from service.graph.name_resolution import resolve_relation
 from service.ledger.commit import IMPORT, EditRecord
 
@@ -43,12 +43,8 @@ async def find_entities(editor: Editor, call: FindEntities) -> wire.EntityList:
     lookup, n_names = editor.models.lookup, NAMES_PER_ENTITY * call.limit
     while True:
         names = lookup.linker.complete(call.text, n_names)
-        candidates = await lookup.entities({id for _, id in names}, view)
-        matches = {
-            entity.id: entity
-            for name, id in names
-            if (entity := candidates[id]) is not None and has_name(entity, fold_name(name))
-        }
+        bearers = await lookup.find_bearers(names, view)
+        matches = {entity.id: entity for pair in names if (entity := bearers.get(pair)) is not None}
         if len(matches) >= call.limit or len(names) < n_names or n_names >= MAX_NAMES:
             break
         n_names *= NAMES_PER_ENTITY
@@ -77,6 +73,7 @@ async def get_entity(editor: Editor, call: GetEntity) -> wire.EntityState:
         facts=facts,
         facts_left_out=max(0, entity.degree - MAX_FACTS),
         removed_facts=removed_facts[:MAX_FACTS],
+        removed_facts_left_out=max(0, len(removed_facts) - MAX_FACTS),
     )
 
 
@@ -230,7 +227,7 @@ def read_condition(text: str, view: GraphView) -> tuple[str, str]:
     return resolve_relation(relation.strip(), view), fold_name(value.strip())
 
 
-def leave_out_namesakes(entities: Sequence[Entity]) -> tuple[list[Entity], list[str]]:
+def leave_out_namesakes(entities: Sequence[WholeEntity]) -> tuple[list[WholeEntity], list[str]]:
     """Return the entities whose name is their own, and a sentence on each name that several have."""
     times = Counter(fold_name(entity.label) for entity in entities)
     shared = dict.fromkeys(entity.label for entity in entities if times[fold_name(entity.label)] > 1)
@@ -239,7 +236,7 @@ def leave_out_namesakes(entities: Sequence[Entity]) -> tuple[list[Entity], list[
 
 
 def name_columns(
-    entities: Iterable[Entity], subject: str, view: GraphView
+    entities: Iterable[WholeEntity], subject: str, view: GraphView
 ) -> tuple[dict[str, str], list[str]]:
     """Return the heading of each relation, the most used first, and a sentence on each that cannot have one.
 
@@ -261,6 +258,6 @@ def name_columns(
     return headings, sentences
 
 
-def _cells(entity: Entity, headings: Mapping[str, str]) -> list[str]:
+def _cells(entity: WholeEntity, headings: Mapping[str, str]) -> list[str]:
     values = map_reduce(entity.facts, lambda fact: fact.relation, lambda fact: fact.object)
     return ["\n".join(dict.fromkeys(values.get(relation, ()))) for relation in headings]

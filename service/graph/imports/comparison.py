@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from models.graph.knowledge import Entity, Fact
+from models.graph.knowledge import Fact, WholeEntity
 from models.graph.view import GraphView
 from service.graph.linking.words import fold
 
@@ -40,7 +40,7 @@ class Comparison:
 
 
 def compare(
-    facts: Sequence[FileFact], entities: Mapping[str, Entity | None], view: GraphView
+    facts: Sequence[FileFact], entities: Mapping[str, WholeEntity | None], view: GraphView
 ) -> Iterator[Comparison]:
     """Yield the comparison of each fact, but of those that a later one of the file replaces.
 

@@ -47,12 +47,13 @@ class EntityHead(Response):
 
 
 class EntityState(EntityHead):
-    """An entity at `version`, with facts of earlier versions, and the number of current facts that are left out."""
+    """An entity at `version`, with facts of earlier versions, and the numbers of facts that are left out."""
 
     version: Version
     facts: list[EntityFact]
     facts_left_out: int = 0
     removed_facts: list[RemovedFact] = Field(default_factory=list)
+    removed_facts_left_out: int = 0
 
 
 class EntityList(Response):

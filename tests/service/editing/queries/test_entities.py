@@ -171,6 +171,10 @@ async def test_an_entity_of_very_many_facts_is_listed_in_part_and_edited_whole(e
     assert (await fact(editor, "Hub", "links", "page 2999"))["code"] == "nothing_to_do"
     assert (await fact(editor, "Hub", "links", "page 2999", act="remove"))["status"] == 201
     assert (await entity(editor, "n:hub"))["degree"] == 2_999
+    await fact(editor, "Hub", "motto", "Home")
+    await revert(editor, 1)
+    hub = await entity(editor, "n:hub")
+    assert len(hub["removed_facts"]) + hub["removed_facts_left_out"] == 3_000
 
 
 async def test_each_time_that_a_value_was_said_is_kept_although_it_is_said_again(editor: Editor) -> None:

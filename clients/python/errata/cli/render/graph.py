@@ -156,11 +156,17 @@ def draw_entity(entity: wire.EntityState) -> RenderableType:
         parts.append(Text.assemble(("also called ", "dim"), ", ".join(map(one_line, entity.aliases))))
     if entity.description:
         parts.append(Text(entity.description))
-    count = plural(len(entity.facts), "fact") if entity.facts else "no facts"
-    parts += [Text(f"{count} at version {entity.version}", style="dim"), Text(), _draw_facts(entity.facts)]
+    count = plural(entity.degree, "fact") if entity.facts else "no facts"
+    count += f" at version {entity.version}{_format_rest(entity.facts_left_out)}"
+    parts += [Text(count, style="dim"), Text(), _draw_facts(entity.facts)]
     if entity.removed_facts:
-        parts += [Text("\nSaid before", style="dim"), _draw_facts(entity.removed_facts)]
+        title = f"\nSaid before{_format_rest(entity.removed_facts_left_out)}"
+        parts += [Text(title, style="dim"), _draw_facts(entity.removed_facts)]
     return Group(*parts)
+
+
+def _format_rest(n_left_out: int) -> str:
+    return f", of which {n_left_out:,} are not shown" if n_left_out else ""
 
 
 def _draw_facts(facts: Sequence[wire.EntityFact]) -> RenderableType:

@@ -45,6 +45,14 @@ def test_an_entity_is_shown_with_since_when_each_fact_holds_and_what_was_removed
     ]
 
 
+def test_facts_that_are_not_shown_are_counted(run: Any, tiny: Any) -> None:
+    counts = {"degree": 1_500, "facts_left_out": 1_499, "removed_facts_left_out": 7}
+    tiny.entities[0] = tiny.entities[0].model_copy(update=counts)
+    result = lines(run("entity", "wd:Q419"))
+    assert "1,500 facts at version 3, of which 1,499 are not shown" in result
+    assert "Said before, of which 7 are not shown" in result
+
+
 def test_a_name_that_several_bear_lists_them(run: Any, two_perus: Any) -> None:
     result = run("entity", "Paris")
     assert result.exit_code == 1
