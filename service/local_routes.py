@@ -14,6 +14,7 @@ from fastapi import Request
 from starlette.types import ASGIApp
 
 from service.curation.upkeep import BY_CURATOR
+from service.errors import InvalidInput
 
 JSON = dict[str, Any]
 
@@ -83,7 +84,12 @@ class LocalRoutes:
             async with httpx.AsyncClient(
                 transport=self._transport, base_url="http://local", timeout=None
             ) as client:
-                response = await client.request(method, path, headers={**self._headers, **headers}, **content)
+                values = {**self._headers, **headers}.items()
+                encoded = {name.encode(): value.encode(errors="replace") for name, value in values}
+                response = await client.request(method, path, headers=encoded, **content)
+        except (httpx.InvalidURL, UnicodeEncodeError) as error:  # a long address, or half a character
+            problem = {"code": InvalidInput.code, "detail": f"this cannot be sent on: {error}"}
+            raise RouteRefusal(InvalidInput.status, problem) from error
         finally:
             BY_CURATOR.reset(before)
         body: JSON = response.json()

@@ -28,13 +28,14 @@ MAY = {
         "service.graph",
         "service.ledger",
         "service.errors",
+        "service.extraction",
         "service.concurrency",
         "models",
         "errata.tables",
     },
     "service/calls.py": {"service.concurrency"},
     "service/access": {"service.access", "service.concurrency", "service.errors", "service.ledger"},
-    "service/extraction": {"service.extraction"},
+    "service/extraction": {"service.extraction", "errata.tables"},
     "service/scheduling": {"service.scheduling", "service.errors", "models"},
     "service/curation": {
         *(
@@ -64,6 +65,7 @@ MAY = {
     "service/mcp": {"service.mcp", "service.local_routes", "errata.mcp"},
     "service/console": {
         *("service.console", "service.errors", "service.http", "service.local_routes", "errata"),
+        "service.extraction",
     },
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
@@ -105,6 +107,7 @@ MAY = {
             "service.outcome",
             "service.calls",
             "models.cost",
+            "errata.tables.limits",
             "errata.wire",
         ),
     },

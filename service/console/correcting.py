@@ -10,11 +10,12 @@ import json
 import uuid
 from contextlib import suppress
 from typing import Any
+from urllib.parse import quote
 
 from errata.wire.documents import DOCUMENT, DOCUMENTS
 from fastapi import APIRouter, Response
 
-from service.console.pages import ConsolePage, Page, lines_of, own_path, read_number, redirect
+from service.console.pages import ConsolePage, Page, lines_of, own_path, read_count, read_number, redirect
 from service.console.session import PATH, Form
 from service.local_routes import JSON, RouteRefusal
 
@@ -55,7 +56,7 @@ def build_router() -> APIRouter:
                     return redirect(f"{PATH}/proposals/{proposal['number']}?fresh=1")
                 return page.render("sent.html", {"number": proposal["number"]})
             if form.get("do") == "commit" and form.get("trial") == _digest(form):
-                body = {**_body(form), "expected_version": int(form.get("expected") or 0)}
+                body = {**_body(form), "expected_version": read_number(form.get("expected") or "0")}
                 receipt = await page.api.post("/admin/edits", body, form.get("once") or None)
                 await _take_out(page, form)
                 if form.get("back"):
@@ -91,7 +92,7 @@ async def _take_out(page: Page, form: Form) -> None:
     """Take the line of the worklist out that a form answers, if it is one."""
     if form.get("line"):
         with suppress(RouteRefusal):  # the line is done with already, or goes when the lines are asked again
-            await page.api.delete(f"/admin/gaps/{form['line']}")
+            await page.api.delete(f"/admin/gaps/{quote(form['line'], '')}")
 
 
 def _digest(form: Form) -> str:
@@ -131,7 +132,7 @@ def _body(form: Form) -> JSON:
 async def read_news(page: Page, expected: str) -> list[JSON]:
     """Return the commits that others made since a version, the newest first."""
     versions = (await page.api.get("/admin/versions", {"limit": MAX_NEWS}))["versions"]
-    return [version for version in versions if version["version"] > int(expected or 0)]
+    return [version for version in versions if version["version"] > read_count(expected)]
 
 
 async def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
@@ -163,8 +164,8 @@ def build_asking_router() -> APIRouter:
         models = [card["id"] for card in (await page.api.get("/v1/models"))["data"]]
         if not question:
             return page.render("ask.html", {**values, "rows": [], "mistakes": []})
-        pin = {"version": int(values["version"])} if values["version"].isdecimal() else {}
-        if values["version"] and not pin:
+        pin = {"version": read_number(values["version"])} if values["version"] else {}
+        if isinstance(pin.get("version"), str):
             return page.render("ask.html", {**values, "rows": [], "mistakes": [NO_NUMBER]}, 422)
         systems = sorted(models, key=AUTO.__ne__)  # which leads the list where there are several systems
         questions = [{"question": question, "model": model, **pin} for model in systems]

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Response
 
-from service.console.pages import ConsolePage, Page, read_number, redirect
+from service.console.pages import ConsolePage, Page, read_count, read_number, redirect
 from service.console.session import PATH, Form
 from service.local_routes import JSON, RouteRefusal
 
@@ -142,7 +142,7 @@ def _cut(commit: JSON, after: str) -> JSON:
     Also return whether any edit is active, so that there is something to take back.
     """
     is_active = not commit["edits"] or any(edit["active"] for edit in commit["edits"])
-    start, n_edits = int(after) if after.isdecimal() else 0, len(commit["edits"])
+    start, n_edits = read_count(after), len(commit["edits"])
     for body in (commit, commit["report"]):
         if "edits" in body:
             body["edits"] = body["edits"][start : start + EDITS]

@@ -5,14 +5,17 @@ The text of a file travels in the form, so a bad line is mended on the page, and
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import hashlib
 import io
 import json
 import uuid
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePath
+from tempfile import TemporaryFile
 from typing import Any
 
 from errata.bulk.records import make_rows
@@ -21,22 +24,23 @@ from errata.calls import Calls
 from errata.errors import BadFile, ErrataError, Refused
 from errata.problems import from_problem
 from errata.request import Call, Reply
-from errata.tables.delimiter import find_delimiter, list_headings, split_rows
-from errata.tables.workbook import WorkbookError, read_sheet
+from errata.tables.delimiter import MAX_HEADER_BYTES, find_delimiter, list_headings, split_rows
+from errata.tables.limits import MAX_CHARS, MAX_LINES, MAX_SECONDS
+from errata.tables.workbook import WorkbookError
 from errata.tables.writer import format_table
 from errata.wire import ActiveEditList, ImportReceipt, Problem
 from fastapi import APIRouter, Response
 
 from service.console.correcting import REFUSALS, STALE, read_news
-from service.console.pages import ConsolePage, Page, redirect
+from service.console.pages import ConsolePage, Page, Upload, read_count, read_number, redirect
 from service.console.session import PATH, Form
 from service.console.worklist import drop_lines, read_gaps, read_lines, take_out
+from service.errors import InvalidInput
+from service.extraction.process import AT_ONCE, read_rows
 from service.local_routes import JSON, KeyNeeded, LocalRoutes, RouteRefusal
 
 FILES = f"{PATH}/files"
 FIELDS = ("name", "text", "subject", "sheet", "message")
-MAX_LINES = 2_000  # lines that one request tries
-MAX_CHARS = 1_000_000
 MAX_MENDED = 50  # faulty lines that a page has in fields
 WORKBOOKS, TEXTS = (".xlsx", ".xlsm"), (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 TABLES = {".csv": "text/csv", ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}
@@ -59,16 +63,19 @@ QUESTION_HEADING = (
     "{} has questions in its column {!r}, and a name is expected where things have their facts in columns. "
     "The columns are called {}: call them question and answer, as below; or say which column has the names of things."
 )
+NEW_SESSION = "Choose {} again: a workbook does not outlive a session."
+NO_VERSION = "expected: the version of the trial is a number: try the file again"
+TOO_MANY_MENDED = "A page has {:,} lines in fields: mend the others in the whole text."
 TOO_LONG = "A page takes {:,} lines and {:,} characters: divide the file, or send it by errata edit --file."
 
 
 def build_router() -> APIRouter:
-    router = APIRouter()
+    router, turns = APIRouter(), asyncio.Semaphore(AT_ONCE)
 
     @router.get(FILES)
     async def show(page: ConsolePage, lines: str = "", first: str = "", last: str = "") -> Response:
         """Show the form, after a commit with the versions that it made."""
-        numbers = [int(text) if text.isdecimal() else 0 for text in (lines, first, last)]
+        numbers = [read_count(text) for text in (lines, first, last)]
         return _render(page, {}, made=numbers if all(numbers) else ())
 
     router.add_api_route(f"{FILES}/edits{{suffix}}", export)
@@ -77,10 +84,10 @@ def build_router() -> APIRouter:
     @router.post(FILES)
     async def send(page: ConsolePage) -> Response:
         """Try the lines of a file, or commit them after their trial."""
-        form = await page.read_form(_take_text)
-        if form.get("fault") or not form.get("text"):
-            return _render(page, form, 422, mistakes=[form.get("fault") or NO_FILE])
+        form = await page.read_form(_keep_text)
         try:
+            await page.check("edit")
+            await _complete(form, page.upload, turns)
             if form.get("do") == "commit" and form.get("trial") == _digest(form):
                 return redirect(await _commit(page, form))
             return await _try(page, form)
@@ -102,7 +109,7 @@ async def export(page: ConsolePage, suffix: str) -> Response:
         raise RouteRefusal(404, {"code": "not_found", "detail": f"It is there as {', '.join(TABLES)}."})
     edits = ActiveEditList.model_validate(await page.api.get("/admin/edits"))
     try:
-        content = format_table(suffix, *make_rows(edits))
+        content = await asyncio.to_thread(lambda: format_table(suffix, *make_rows(edits)))
     except ValueError as error:
         raise RouteRefusal(422, {"code": "bad_file", "detail": str(error)}) from error
     name = f"errata-edits-{edits.version}{suffix}"
@@ -123,34 +130,67 @@ async def list_questions(page: ConsolePage) -> Response:
     return _render(page, {"name": QUESTIONS, "text": text.replace("\r\n", "\n").rstrip()})
 
 
-def _take_text(form: Form, upload: tuple[str, bytes] | None) -> None:
-    """Put the text of a file into its form, or the lines that were mended in their fields."""
+def _keep_text(form: Form, upload: Upload | None) -> None:
+    """Put the text of a file into its form; a workbook is not opened yet."""
     if upload is None:
-        lines = form.get("text", "").split("\n")
-        for name in [name for name in form if name.startswith("was.")]:
-            line = form.pop(name)
-            new_line = form.pop(f"line.{name[4:]}", line)
-            places = [place for place, text in enumerate(lines, start=1) if text.strip() == line]
-            if places and new_line != line:  # otherwise the line was mended in the whole text, or not at all
-                place = int(name[4:]) if name[4:] in map(str, places) else places[0]
-                lines[place - 1] = new_line
-        form["text"] = "\n".join(lines)
         return
-    name, data = PurePath(upload[0].replace("\\", "/")).name, upload[1]
+    name = _name_of(upload)
     form |= {"name": name, "text": ""}
     suffix = PurePath(name).suffix.lower()
     try:
         if suffix in WORKBOOKS:
-            form |= {"name": f"{name}.csv", "text": _write_sheet(data, form.get("sheet", ""))}
+            form["fault"] = NEW_SESSION.format(name)
         elif suffix in TEXTS:
-            text = decode(form, data, suffix)
+            text = decode(form, upload[1], suffix)
             form["text"] = text.replace("\r\n", "\n").replace("\r", "\n").strip()
         else:
             form["fault"] = NO_FILE
     except UnicodeDecodeError:
         form["fault"] = NOT_TEXT.format(name)
-    except WorkbookError as error:
-        form["fault"] = f"{name}: {error}"
+
+
+def _name_of(upload: Upload) -> str:
+    return PurePath(upload[0].replace("\\", "/")).name
+
+
+async def _complete(form: Form, upload: Upload | None, turns: asyncio.Semaphore) -> None:
+    """Put the rows of a workbook into its form, or the lines that were mended in their fields.
+
+    Raises:
+        BadFile: The file cannot be read, or is too long for a page.
+    """
+    if upload and PurePath(_name_of(upload)).suffix.lower() in WORKBOOKS:
+        del form["fault"]
+        try:
+            async with turns:
+                text = await asyncio.to_thread(_write_sheet, upload[1], form.get("sheet", ""))
+        except WorkbookError as error:
+            raise BadFile(f"{form['name']}: {error}") from error
+        form |= {"name": f"{form['name']}.csv", "text": text}
+    if form.get("fault") or not form.get("text"):
+        raise BadFile(form.get("fault") or NO_FILE)
+    if len(form["text"]) > MAX_CHARS:
+        raise BadFile(TOO_LONG.format(MAX_LINES, MAX_CHARS))
+    await asyncio.to_thread(_mend_lines, form)
+
+
+def _mend_lines(form: Form) -> None:
+    """Put the lines that were mended in their fields into the text, each at its number or else where it stands."""
+    old_lines = {name[4:]: form.pop(name) for name in [*form] if name.startswith("was.")}
+    if len(old_lines) > MAX_MENDED:
+        raise BadFile(TOO_MANY_MENDED.format(MAX_MENDED))
+    lines = form["text"].split("\n")
+    places: dict[str, list[int]] = {line: [] for line in old_lines.values()}
+    for place, text in enumerate(map(str.strip, lines)):
+        if text in places and len(places[text]) < MAX_MENDED:
+            places[text].append(place)
+    for number, line in old_lines.items():
+        new_line = form.pop(f"line.{number}", line)
+        candidates = [read_count(number) - 1, *places[line]]
+        where = next((p for p in candidates if 0 <= p < len(lines) and lines[p].strip() == line), None)
+        if where is not None and new_line != line:  # otherwise it was mended in the whole text, or not at all
+            lines[where] = new_line
+    form["text"] = "\n".join(lines)
 
 
 def decode(form: Form, data: bytes, suffix: str) -> str:
@@ -166,13 +206,17 @@ def decode(form: Form, data: bytes, suffix: str) -> str:
 
 
 def _write_sheet(data: bytes, sheet: str) -> str:
-    """Return the rows of a workbook as CSV, each on the line that it has there."""
+    """Return the rows of a workbook as CSV, each on the line that it has there; raise BadFile if they are too long."""
     text, writer_line = io.StringIO(newline=""), 1
     writer = csv.writer(text, lineterminator="\n")
-    for number, cells in read_sheet(io.BytesIO(data), sheet):
-        text.write("\n" * (number - writer_line))
-        writer.writerow(cells)
-        writer_line = max(writer_line, number) + 1
+    with TemporaryFile() as workbook:
+        workbook.write(data)
+        for number, cells in read_rows(workbook, sheet, MAX_SECONDS):
+            if text.tell() + number - writer_line > MAX_CHARS:
+                raise BadFile(TOO_LONG.format(MAX_LINES, MAX_CHARS))
+            text.write("\n" * (number - writer_line))
+            writer.writerow(cells)
+            writer_line = max(writer_line, number) + 1
     return text.getvalue().strip()
 
 
@@ -182,24 +226,33 @@ def _check_headings(form: Form) -> None:
     Raises:
         BadFile: It has, so the headings of a table of corrections are missing or unknown.
     """
-    headings = list_headings(form["text"])
-    rows: list[list[str]] = []
+    headings = _list_headings(form)
+    n_cells, n_marked = (
+        Counter[int](),
+        Counter[int](),
+    )  # by column: cells with a text, and those with a question
     with suppress(csv.Error):  # the import says where
-        rows += (cells for _, cells in split_rows(form["text"]))
+        for _, row in split_rows(form["text"]):
+            for place, cell in enumerate(map(str.strip, row[: len(headings)])):
+                n_cells[place] += bool(cell)
+                n_marked[place] += cell.endswith(MARKS)
     for place, heading in enumerate(headings):
-        cells = [row[place].strip() for row in rows if len(row) > place and row[place].strip()]
-        n_questions = sum(cell.endswith(MARKS) for cell in cells)
-        if heading.strip().endswith(MARKS) and 2 * n_questions >= len(cells):
+        n_questions = n_marked[place]
+        if heading.strip().endswith(MARKS) and 2 * n_questions >= n_cells[place]:
             raise BadFile(NO_HEADINGS.format(form["name"], find_delimiter(form["text"])))
-        if n_questions and 2 * n_questions >= len(cells) - 1:
+        if n_questions and 2 * n_questions >= n_cells[place] - 1:
             names = ", ".join(map(repr, headings))
             raise BadFile(QUESTION_HEADING.format(form["name"], heading, names))
 
 
 def _is_of_edits(form: Form) -> bool:
     """Return whether each line is a correction or a fact, and not a thing with its facts in columns."""
-    headings = {heading.strip().lower() for heading in list_headings(form["text"])}
+    headings = {heading.strip().lower() for heading in _list_headings(form)}
     return ".json" in form["name"] or bool(headings & EDIT_COLUMNS)
+
+
+def _list_headings(form: Form) -> list[str]:
+    return list_headings(form["text"][:MAX_HEADER_BYTES])
 
 
 async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Response:
@@ -211,8 +264,8 @@ async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Res
         values = {"lines": run.lines, "reports": reports}
     else:
         if not form.get("subject"):
-            _check_headings(form)
-        form["subject"] = form.get("subject") or next(iter(list_headings(form["text"])), "")
+            await asyncio.to_thread(_check_headings, form)
+        form["subject"] = form.get("subject") or next(iter(_list_headings(form)), "")
         reply = await _import(page, form, dry_run="true")
         receipt = ImportReceipt.model_validate(reply).model_dump(mode="json")
         values = {"counts": receipt["counts"], "reports": [receipt["report"]]}
@@ -222,18 +275,18 @@ async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Res
 
 def _list_faults(form: Form, values: Mapping[str, Any]) -> list[tuple[int, str, str | None]]:
     """Return the number, the reason and the text of each line that cannot be used; the text of the first ones."""
-    texts = dict(enumerate(form["text"].split("\n"), start=1))
+    texts = form["text"].split("\n")
     refused = [(line.number, line.detail) for line in values.get("lines", ()) if line.status == "refused"]
     refused += [(line["line"], line["reason"]) for line in values.get("counts", {}).get("rejected_lines", ())]
-    first_texts = dict(sorted(refused)[:MAX_MENDED])
-    return [
-        (number, reason, texts.get(number) if number in first_texts else None) for number, reason in refused
-    ]
+    first = dict(sorted(refused)[:MAX_MENDED]).keys() & range(1, len(texts) + 1)
+    return [(number, reason, texts[number - 1] if number in first else None) for number, reason in refused]
 
 
 async def _commit(page: Page, form: Form) -> str:
     """Make the good lines live, and return the address of the page that tells of it."""
-    expected = int(form.get("expected") or 0)
+    expected = read_number(form.get("expected") or "0")
+    if isinstance(expected, str):
+        raise RouteRefusal(422, {"code": InvalidInput.code, "detail": NO_VERSION})
     if _is_of_edits(form):
         run = await _run(page, form, expected_version=expected, idempotency_key=form.get("once"), again=True)
         await take_out(page, {line.question for line in run.lines if line.status == "done"})
@@ -247,11 +300,8 @@ async def _commit(page: Page, form: Form) -> str:
 
 
 async def _run(page: Page, form: Form, **options: Any) -> FileRun:
-    run = FileRun(
-        form["name"], form["text"].encode(), skip_bad=True, message=form.get("message", ""), **options
-    )
-    if len(run.lines) > MAX_LINES or len(form["text"]) > MAX_CHARS:
-        raise BadFile(TOO_LONG.format(MAX_LINES, MAX_CHARS))
+    options |= {"skip_bad": True, "message": form.get("message", ""), "max_lines": MAX_LINES}
+    run = await asyncio.to_thread(FileRun, form["name"], form["text"].encode(), **options)
 
     async def send(call: Call[Any]) -> Reply[Any]:
         body = None if call.body is None else call.body.model_dump(mode="json", exclude_defaults=True)
@@ -270,8 +320,6 @@ async def _run(page: Page, form: Form, **options: Any) -> FileRun:
 
 
 async def _import(page: Page, form: Form, key: str | None = None, **options: Any) -> JSON:
-    if len(form["text"]) > MAX_CHARS:
-        raise BadFile(TOO_LONG.format(MAX_LINES, MAX_CHARS))
     query = {"source": form["name"][-200:], "subject": form["subject"], "message": form.get("message", "")}
     return await _send(
         page.api, "POST", "/admin/graph/import", key, params=query | options, content=form["text"].encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -40,6 +41,7 @@ AWAY = (
     "The store of this service does not answer. "
     "Asking and reading go on from its last state; changes wait until it is back."
 )
+NUMBER = re.compile(r"\d{1,15}")  # more digits may be no int
 MAX_ROWS = 20  # facts of an import that its page shows
 NO_CHANGES = "No change can be made now: {}."
 STILL_HERE = "What you wrote is still here: send it again when the service takes it."
@@ -101,7 +103,8 @@ ENVIRONMENT.filters["labels"] = lambda sentence: name_fields(sentence, LABELS)
 ENVIRONMENT.filters["path"] = lambda text: quote(str(text), "")
 
 
-Complete = Callable[[dict[str, str], tuple[str, bytes] | None], None]
+Upload = tuple[str, bytes]
+Complete = Callable[[dict[str, str], Upload | None], None]
 
 
 class Page:
@@ -191,11 +194,24 @@ class Page:
         }
         return self.render("refusal.html", values, refusal.status)
 
+    @property
+    def upload(self) -> Upload | None:
+        """Return the name and the bytes of the form's file, after the form was read."""
+        return getattr(self.request.state, "upload", None)
+
+    async def check(self, scope: Scope) -> None:
+        """Raise RouteRefusal unless the reader's key has a scope, as before work on a file."""
+        key = await self.api.get("/admin/keys/self")
+        if scope not in key["scopes"]:
+            detail = f"{key['name']!r} lacks the scope {scope!r}: use a key that has it"
+            raise RouteRefusal(403, {"code": Forbidden.code, "detail": detail})
+
     async def read_form(self, complete: Complete | None = None) -> dict[str, str]:
         """Read the form of a page of this browser.
 
         Args:
-            complete: Adds the text of the form's file to its fields, so that the text outlives the session.
+            complete: Adds the form's file as it is to its fields, so that it outlives the session. The file is a
+                stranger's still, so that nothing of it is parsed.
 
         Raises:
             FormExpired: It is a form of another session, such as one that has ended.
@@ -204,7 +220,7 @@ class Page:
         try:
             form = await read_form(self.request)
             if complete is not None:
-                complete(form, getattr(self.request.state, "upload", None))
+                complete(form, self.upload)
         except ErrataError as error:
             raise RouteRefusal(error.status, {"code": error.code, "detail": error.detail}) from error
         if not is_own(self.request, form):
@@ -239,7 +255,12 @@ def own_path(path: str) -> str:
 
 def read_number(text: str) -> int | str:
     """Return a number; other texts stay, so that the route names the mistake."""
-    return int(text) if text.isdecimal() else text
+    return int(text) if NUMBER.fullmatch(text) else text
+
+
+def read_count(text: str) -> int:
+    """Return a number; 0 for other texts."""
+    return int(text) if NUMBER.fullmatch(text) else 0
 
 
 def lines_of(text: str) -> list[str]:

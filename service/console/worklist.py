@@ -13,7 +13,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Response
 
 from service.console.correcting import REFUSALS
-from service.console.pages import ConsolePage, Page, own_path, redirect
+from service.console.pages import ConsolePage, Page, own_path, read_count, read_number, redirect
 from service.console.session import PATH, Form
 from service.local_routes import JSON, RouteRefusal
 
@@ -65,7 +65,8 @@ def build_router() -> APIRouter:
 def read_lines(form: Form) -> list[int]:
     """Return the numbers of the lines that a form names together or by ticks."""
     ticks = [name.removeprefix(TICK) for name in form if name.startswith(TICK)]
-    return [int(number) for number in [*form.get("lines", "").split(), *ticks] if number.isdecimal()]
+    numbers = [*form.get("lines", "").split()[:MAX_GAPS], *ticks]
+    return [read_count(number) for number in numbers if read_count(number)]
 
 
 async def drop_lines(page: Page, form: Form) -> Response:
@@ -119,7 +120,7 @@ def build_proposals_router() -> APIRouter:
                 await page.api.post(f"{path}/rejection", {"reason": form.get("reason", "")})
                 return redirect(PROPOSALS)
             expected = form.get("expected", "")
-            body = {"expected_version": int(expected)} if expected.isdecimal() else {}
+            body = {"expected_version": read_number(expected)} if expected else {}
             proposal = await page.api.post(f"{path}/approval", body)
             return redirect(f"{PATH}/versions/{proposal['version']}?fresh=1")
         except RouteRefusal as refusal:

@@ -1,24 +1,23 @@
 """`python -m service.extraction TYPE`: read a file from standard input, and write its text as JSON.
 
-This process is bounded, because a hostile file can unpack into gigabytes or take hours. All that reads untrusted files
-runs in it.
+This process is bounded, because a hostile file can unpack into gigabytes or take hours.
 """
 
 # `from __future__ import annotations` is left out: FastAPI cannot resolve the annotations of a callable object.
 import json
 import re
-import resource
 import sys
 from collections.abc import Callable, Mapping
 from io import BytesIO
 
 import lxml.html
+from errata.tables.limits import MAX_SECONDS
 from inscriptis.html_engine import Inscriptis
 from lxml.etree import LxmlError
 from pypdf import PasswordType, PdfReader
 from pypdf.errors import PyPdfError
 
-from service.extraction.process import MAX_MEMORY_BYTES, MAX_SECONDS, FileText, Unreadable
+from service.extraction.process import FileText, Unreadable, bound_process
 
 MAX_PAGES = 5_000  # pages of a PDF
 NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")  # characters that no text has
@@ -89,8 +88,7 @@ def _finish(text: str, title: str, advice: str) -> FileText:
 
 
 def main() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS))
+    bound_process(MAX_SECONDS)
     try:
         reply = READERS[sys.argv[1]](sys.stdin.buffer.read())._asdict()
     except Unreadable as error:

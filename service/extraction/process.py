@@ -2,12 +2,16 @@
 
 import asyncio
 import json
+import resource
 import sys
-from typing import NamedTuple
+from collections.abc import Iterator
+from subprocess import DEVNULL, PIPE, Popen
+from typing import BinaryIO, NamedTuple
 
-MAX_FILE_BYTES = 20_000_000  # bytes of a file
-MAX_MEMORY_BYTES = 1_500_000_000  # bytes of address space that reading a file may take
-MAX_SECONDS = 30  # seconds of processor time, and of waiting, that reading a file may take
+from errata.tables.limits import MAX_MEMORY_BYTES, MAX_SECONDS
+from errata.tables.workbook import Row, WorkbookError
+
+MAX_NAME = 1_000  # characters of the name of a sheet, which has 31 in Excel
 AT_ONCE = 2  # files that are read at the same time by one ingress
 
 
@@ -18,6 +22,41 @@ class FileText(NamedTuple):
 
 class Unreadable(Exception):
     """A file has no text that can be read; the message says why and what to do."""
+
+
+def bound_process(seconds: int) -> None:
+    """Let this process end itself when it takes more memory or processor time than a file may cost."""
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
+
+def read_rows(file: BinaryIO, sheet: str, seconds: int) -> Iterator[Row]:
+    """Yield the rows of a workbook, as `errata.tables.workbook.read_sheet` does.
+
+    Args:
+        file: A file on the disk.
+        sheet: Name of the sheet; "" for the only one.
+        seconds: Processor time that reading may take.
+
+    Raises:
+        WorkbookError: It cannot be read, or takes too much memory or time.
+    """
+    file.seek(0)
+    command = [sys.executable, "-m", "service.extraction.sheet", json.dumps(sheet[:MAX_NAME]), str(seconds)]
+    with Popen(command, stdin=file, stdout=PIPE, stderr=DEVNULL) as child:
+        assert child.stdout
+        try:
+            for line in child.stdout:
+                row = json.loads(line)
+                if isinstance(row, str):
+                    raise WorkbookError(row)
+                if row is None:
+                    return
+                yield row[0], row[1]
+        finally:
+            child.kill()
+    memory = f"{MAX_MEMORY_BYTES / 1e9:.1f} GB of memory"
+    raise WorkbookError(f"reading it takes more than {seconds} s or {memory}: save the sheet as CSV")
 
 
 class Extractor:

@@ -17,9 +17,11 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
 from errata.tables.delimiter import DECLARATION
-from errata.tables.workbook import MAX_UNPACKED_BYTES, NOT_READ, OLE, ZIP, WorkbookError, read_sheet
+from errata.tables.limits import FREE_BYTES, IMPORT_SECONDS, MAX_RATIO, MAX_UNPACKED_BYTES
+from errata.tables.workbook import NOT_READ, OLE, ZIP, WorkbookError
 
 from service.errors import TooLarge
+from service.extraction.process import read_rows
 from service.graph.formats.ntriples import NTriplesReader
 from service.graph.formats.row import (
     LINE_BYTES,
@@ -38,7 +40,6 @@ from service.graph.formats.wikidata import WikidataReader
 BYTE_ORDER_MARK, LINE_FEED = b"\xef\xbb\xbf", 0x0A
 MAGIC = b"\x1f\x8b"
 BLOCK_BYTES = 1 << 17  # largest piece that is unpacked at once, whatever size a file claims to unpack to
-MAX_RATIO, FREE_BYTES = 100, 100_000_000  # Bytes that a packed one may unpack to, and those that any file may
 
 
 class Lines:
@@ -220,7 +221,7 @@ class GraphFileReader:
                     raise GraphFileError(f"{limit}: save the sheet as CSV")
                 workbook.write(block)
             try:
-                for number, texts in read_sheet(workbook, self._sheet):
+                for number, texts in read_rows(workbook, self._sheet, IMPORT_SECONDS):
                     self._last_row, width = number, width or len(texts)
                     try:
                         yield from reader.read_record(texts + [""] * (width - len(texts)), number)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, get_args
 
 from errata import wire
+from errata.tables.limits import MAX_FILE_BYTES
 from errata.wire.documents import DOCUMENT, DOCUMENTS, FileType
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -20,7 +21,7 @@ from pydantic import ValidationError
 from service.editing import operations as calls
 from service.editing.operations import Edit, GetDocument, ListDocuments
 from service.errors import ErrataError, InvalidInput, TooLarge, UnsupportedMediaType
-from service.extraction.process import MAX_FILE_BYTES, Extractor, Unreadable
+from service.extraction.process import Extractor, Unreadable
 from service.http.auth import RequestAccount, get_caller
 from service.http.body import (
     JSON_TYPE,

@@ -2,15 +2,21 @@
 
 import asyncio
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
+from tempfile import TemporaryFile
+from typing import BinaryIO
 
 import pytest
+from errata.tables.workbook import WorkbookError
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from service.extraction import process
 from service.extraction.__main__ import READERS, read_html, read_pdf
-from service.extraction.process import Extractor, FileText, Unreadable
+from service.extraction.process import Extractor, FileText, Unreadable, read_rows
+from tests.workbooks import replace_part, workbook
 
 FONT = DictionaryObject(
     {
@@ -127,3 +133,27 @@ async def test_files_are_read_a_few_at_a_time() -> None:
     pages = [f"<body>page {number}</body>".encode() for number in range(4)]
     texts = await asyncio.gather(*(extractor.extract("text/html", page) for page in pages))
     assert [file.text for file in texts] == [f"page {number}" for number in range(4)]
+
+
+@contextmanager
+def keep(content: bytes) -> Iterator[BinaryIO]:
+    with TemporaryFile() as file:
+        file.write(content)
+        yield file
+
+
+def test_a_workbook_is_read_in_a_process_of_its_own_which_ends() -> None:
+    content = workbook([["a", "b"], [], ["1"]])
+    with keep(content) as file:
+        assert list(read_rows(file, "", 30)) == [(1, ["a", "b"]), (3, ["1"])]
+    with keep(content) as file, pytest.raises(WorkbookError, match=r"no sheet '-m\\x00': it has 'Sheet1'"):
+        list(read_rows(file, "-m\0", 30))
+    long = replace_part(
+        content, "xl/worksheets/sheet1.xml", b"</sheetData>", b"<row/>" * 400_000 + b"</sheetData>"
+    )
+    with keep(long) as file:
+        rows = read_rows(file, "Sheet1", 1)
+        with pytest.raises(
+            WorkbookError, match=r"takes more than 1 s or 1.5 GB of memory: save the sheet as CSV"
+        ):
+            list(rows)

@@ -13,10 +13,11 @@ import pytest
 from fastapi import FastAPI
 
 from service.config import Settings
+from service.console import files
 from service.curation import upkeep as tally
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.toy_graph import TOYS
-from tests.workbooks import workbook
+from tests.workbooks import replace_part, workbook
 
 OPTIONS: dict[str, Any] = {"gaps_days": 7.0, "systems": TOYS}
 QUESTION = "who runs the mill?"
@@ -516,6 +517,7 @@ async def upload(
 
 
 CORRECTIONS = f"question;answer\r\nwho runs the mill?;Ada\r\nno answer;\r\n{ATTACK};{ATTACK}\r\n"
+FAR = replace_part(workbook([["a"], ["b"]]), "xl/worksheets/sheet1.xml", b'r="A2"', b'r="A1048576"')
 MUSEUMS = "Name,Director\nOak Hall,Ida\n,Bo\n"
 
 
@@ -578,7 +580,13 @@ async def test_the_good_lines_of_a_file_are_made_live_and_the_others_named(
         ("a.csv", b"sep=|\nWer?|Ada\nWo?|Bo\n", "as in question|answer."),
         ("a.json", b"{}", "a .json file holds one list"),
         ("a.xlsx", b"no workbook", "a.xlsx: "),
-        ("a.csv", b"question,answer\n" + b"q,a\n" * 2_001, "A page takes 2,000 lines"),
+        (
+            "a.csv",
+            b"question,answer\n" + b"q" * 1_000_000,
+            "A page takes 2,000 lines and 1,000,000 characters",
+        ),
+        ("a.xlsx", FAR, "A page takes 2,000 lines and 1,000,000 characters"),
+        ("a.csv", b"question,answer\n" + b"q,a\n" * 2_001, "a.csv has more than 2,000 lines: divide it"),
     ],
 )
 async def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(
@@ -622,6 +630,90 @@ async def test_a_faulty_line_is_mended_in_its_field(browser: httpx.AsyncClient) 
     whole = {"text": form["text"].replace('"x, or y?",', '\n"x, or y?",why', 1), "line.4": '"x, or y?",'}
     page = await browser.post("/console/files", data=form | whole | {"line.5": "z?,c", "do": "try"})
     assert '"x, or y?",why\nz?,c\n' in unescape(page.text)
+
+
+async def test_nothing_of_a_file_is_opened_before_token_and_key_are_checked(
+    app: FastAPI, browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError
+
+    async with client_of(app) as admin:
+        key = {"name": "asker", "scopes": ["ask", "read", "propose"]}
+        secret = (await admin.post("/admin/keys", json=key, headers=ADMIN)).json()["key"]
+    monkeypatch.setattr(files, "read_rows", fail)
+    monkeypatch.setattr(files, "_mend_lines", fail)
+    book = {"file": ("a.xlsx", workbook([["question", "answer"], ["q?", "a"]]))}
+    token = {"token": browser.cookies["errata_form"]}
+    for data, status in (({"token": "guess"}, 403), (token, 401), (token, 403)):
+        browser.cookies.delete("errata_key")
+        if (data, status) == (token, 403):
+            browser.cookies.set("errata_key", secret, path="/console")
+        page = await browser.post("/console/files", data=data | {"do": "try"}, files=book)
+        assert page.status_code == status
+        again = hidden_fields(page, "/console/files") | hidden_fields(page, "/console/sign-in")
+        assert (status == 403 and data == token) or "Choose a.xlsx again" in "".join(again.values())
+        text = {**data, "text": "question,answer\nq?,a", "name": "a.csv", "was.2": "q?,a", "line.2": "q?,b"}
+        assert (await browser.post("/console/files", data=text | {"do": "try"})).status_code == status
+
+
+async def test_the_fields_of_mended_lines_are_bounded_and_read_in_one_pass(
+    browser: httpx.AsyncClient,
+) -> None:
+    rows = "question,answer\n" + "".join(f"q{n}?,a\n" for n in range(100))
+    form = {"token": browser.cookies["errata_form"], "name": "a.csv", "text": rows, "do": "try"}
+    fields = {f"was.{n}": f"q{n}?,a" for n in range(51)}
+    page = await browser.post("/console/files", data=form | fields)
+    assert (page.status_code, "A page has 50 lines in fields" in page.text) == (422, True)
+    equal = {
+        "text": "question,answer\nx\nx\nx",
+        "was.3": "x",
+        "line.3": "q?,a",
+        "was.9": "x",
+        "line.9": "w?,b",
+    }
+    page = await browser.post("/console/files", data=form | equal | {"was.8": "x", "line.8": "v?,c"})
+    assert "question,answer\nw?,b\nq?,a\nv?,c" in unescape(page.text)
+
+
+@pytest.mark.parametrize("number", ["x", "-1", "9" * 5_000, "²"])
+async def test_a_number_that_is_none_is_refused_in_a_sentence(
+    browser: httpx.AsyncClient, number: str
+) -> None:
+    page, form = await upload(browser, "a.csv", b"question,answer\nq?,a\n")
+    page = await browser.post("/console/files", data=form | {"expected": number})
+    assert (page.status_code, "expected: the version of the trial is a number" in page.text) == (422, True)
+    trial = await send(browser, "/console/correct", **EDIT, do="try")
+    form = {**hidden_fields(trial, "/console/correct"), **EDIT, "do": "commit", "expected": number}
+    assert (await browser.post("/console/correct", data=form)).status_code == 422
+    assert (await send(browser, "/console/worklist/drop", lines=number)).status_code == 303
+    assert (await send(browser, "/console/proposals/1", do="approve", expected=number)).status_code in (
+        404,
+        422,
+    )
+    for address in (
+        f"ask?question=q&version={number}",
+        f"versions/1?after={number}",
+        f"files?lines={number}",
+    ):
+        assert (await browser.get(f"/console/{quote(address, '/?&=')}")).status_code < 500
+
+
+async def test_a_form_is_read_within_bounds_whoever_sends_it(browser: httpx.AsyncClient) -> None:
+    kind = "application/x-www-form-urlencoded"
+    page = await browser.post("/console/sign-in", content="key=100%", headers={"content-type": kind})
+    assert (page.status_code, "a form has at most 200 fields, in UTF-8" in page.text) == (413, True)
+    for charset, status in (("utf-8", 403), ("UTF-8", 403), ("punycode", 415), ("unicode_escape", 415)):
+        kind = f"multipart/form-data; boundary=b; charset={charset}"
+        part = b'--b\r\nContent-Disposition: form-data; name="key"\r\n\r\n\\ud800\r\n--b--\r\n'
+        page = await browser.post("/console/sign-in", content=part, headers={"content-type": kind})
+        assert page.status_code == status
+    for fields in ({"key": "\N{SNOWMAN}"}, {"key": "a\nb"}, {"key": "k" * 200_000}):
+        assert (await send(browser, "/console/sign-in", **fields)).status_code == 401
+    form = {"do": "commit", "once": "\N{SNOWMAN}", "edit": "e" * 100_000}
+    assert (await send(browser, "/console/undo", **form)).status_code == 413
+    page, form = await upload(browser, "a.csv", MUSEUMS.encode(), subject="Name", message="m" * 100_000)
+    assert page.status_code == 422
 
 
 async def test_a_file_is_tried_again_after_the_commit_of_another_and_every_active_edit_comes_out(

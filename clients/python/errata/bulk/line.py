@@ -91,6 +91,7 @@ class BatchOptions(TypedDict, total=False):
         skip_bad: Whether lines that cannot be used are left out; otherwise one of them stops the whole file.
         again: Whether commits of this file that were taken back are made again.
         sheet: Name of the sheet of a workbook; "" for its only one.
+        max_lines: Lines that the file may have; None for any number.
     """
 
     model: str | None
@@ -98,6 +99,7 @@ class BatchOptions(TypedDict, total=False):
     skip_bad: bool
     again: bool
     sheet: str
+    max_lines: int | None
 
 
 class FileOptions(EditOptions, BatchOptions, total=False):
@@ -114,6 +116,7 @@ DEFAULTS = FileOptions(
     skip_bad=False,
     again=False,
     sheet="",
+    max_lines=None,
     message="",
     dry_run=False,
     expected_version=None,

@@ -118,6 +118,7 @@ def read_corrections(
     model: str | None = None,
     sheet: str = "",
     content: bytes | None = None,
+    max_lines: int | None = None,
 ) -> tuple[list[Line], str]:
     """Return the lines of a file, in order, and the SHA-256 of its bytes.
 
@@ -125,9 +126,10 @@ def read_corrections(
         model: The model to correct, for lines that name none.
         sheet: Name of the sheet of a workbook; "" for its only one.
         content: Its bytes, where it is not on this machine's disk.
+        max_lines: Lines that it may have; None for any number.
 
     Raises:
-        BadFile: It is not of a known kind, is empty, or cannot be divided into lines.
+        BadFile: It is not of a known kind, is empty, has too many lines, or cannot be divided into them.
         UnreadableFile: It cannot be opened.
     """
     kind = file.suffix.lower()
@@ -147,7 +149,11 @@ def read_corrections(
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise UnreadableFile(f"{file} cannot be read: {why}") from error
-    lines = [_to_line(record, kind, model) for record in records]
+    lines: list[Line] = []
+    for record in records:
+        if len(lines) == max_lines:
+            raise BadFile(f"{file} has more than {max_lines:,} lines: divide it")
+        lines.append(_to_line(record, kind, model))
     if not lines:
         raise BadFile(f"{file} holds no corrections; each is a line {_describe_format(kind, {})}")
     return lines, sha256(content).hexdigest()

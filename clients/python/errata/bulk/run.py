@@ -46,10 +46,12 @@ class FileRun:
     ) -> None:
         """Read and check the file, or its `content`; raise BadFile, UnreadableFile or Malformed."""
         self.file, self.options = Path(file), DEFAULTS | options
-        size, sheet = self.options["batch_size"], self.options["sheet"]
+        size, sheet, max_lines = self.options["batch_size"], self.options["sheet"], self.options["max_lines"]
         if not 1 <= size <= wire.MAX_EDITS:
             raise unsendable(f"one commit takes 1 to {wire.MAX_EDITS:,} lines, not {size:,} together")
-        self.lines, self._digest = read_corrections(self.file, self.options["model"], sheet, content)
+        self.lines, self._digest = read_corrections(
+            self.file, self.options["model"], sheet, content, max_lines
+        )
         self._is_export = any(line.origin.version for line in self.lines)
         if not self._is_export:
             mark_duplicates(self.lines)

@@ -1,30 +1,27 @@
 """The rows of one sheet of an Excel workbook, each cell as a text.
 
-A workbook (ECMA-376) is a zip archive of XML. openpyxl reads its cells row by row; what it does not tell while it reads
-so, merged cells and formulas without a value, is found in the bytes of the sheet.
+A workbook (ECMA-376) is a zip archive of XML, whose cells are read row by row.
 """
 
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
-from itertools import repeat
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+from errata.tables.limits import MAX_CELLS, MAX_COLUMNS, MAX_ROW_CHARS, MAX_ROWS, MAX_UNPACKED_BYTES
+
+if TYPE_CHECKING:
+    from errata.tables.book import Book, Cell, Sheet, SheetParser
 
 SUFFIXES = (".xlsx", ".xlsm")
 # First bytes of a workbook, and of one that is locked or of 1997
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
-MAX_UNPACKED_BYTES = 400_000_000
-MAX_CELLS = 10_000_000  # cells of a sheet, empty ones before the last of a row among them
 NOT_READ = "Excel workbook that is locked by a password, or of Excel 97: save it as .xlsx without a password"
 FORMULA_ERROR = re.compile(r"#(?:REF|N/A|NAME|VALUE|DIV/0|NULL|NUM|SPILL|CALC)[!?]?", re.IGNORECASE)
 # Characters as ECMA-376 (22.9.2.19) writes them
 ESCAPES = re.compile(r"(?:_x[0-9A-Fa-f]{4}_)+")
-
-_MARKUP = re.compile(rb"<(?:\w+:)?(?:(f)[\s/>]|mergeCell\s[^>]*?ref=\"([A-Z0-9:]+)\")")
-_PIECE_BYTES, _OVERLAP_BYTES = 1 << 20, 200
 
 Row = tuple[int, list[str]]
 """The number of a row, counted from 1, and the texts of its cells up to the last one with a value."""
@@ -36,34 +33,62 @@ class WorkbookError(ValueError):
 
 def read_sheet(file: BinaryIO, sheet: str = "") -> Iterator[Row]:
     """Yield the rows with a value of a sheet, "" for the only one; raise WorkbookError where it cannot be read."""
-    from errata.tables.book import open_book  # a command that reads no workbook need not wait for openpyxl
+    from errata.tables.book import Book  # a command that reads no workbook need not wait for openpyxl
 
     try:
-        check_size(file)
-        book = open_book(file, data_only=True)
-        name = choose_sheet(book, sheet)
-        has_source = has_formulas(file, book[name])
-        formulas = _rows(open_book(file, data_only=False)[name]) if has_source else repeat(())
-        for values, sources in zip(_rows(book[name]), formulas, strict=False):
-            for value, source in zip(values, sources, strict=False):
-                is_empty_text = value.data_type == "str"  # what the formula showed
-                if value.value is None and source.data_type == "f" and not is_empty_text:
-                    place = f"{source.column_letter}{source.row}"
-                    raise WorkbookError(
-                        f"the formula in {place} was never calculated: open the workbook and save it"
-                    )
-            number = next((cell.row for cell in values if cell.value is not None), None)
-            texts = [to_text(cell.value) for cell in values]
-            while texts and not texts[-1].strip():
-                texts.pop()
-            if number is not None and texts:
-                yield number, texts
-    except WorkbookError:
+        book = Book(file)
+        target = choose_sheet(book, sheet)
+        parser = book.parse(target)
+        yield from _iterate_rows(parser)
+        if parser.merged_range:
+            raise WorkbookError(
+                f"the cells {parser.merged_range} of the sheet {target.title!r} are merged: take them apart, "
+                "and write the value into each cell that it belongs to"
+            )
+    except (WorkbookError, MemoryError):
         raise
     except Exception as error:  # a parser of foreign bytes: whatever it raises, they are no workbook
         raise WorkbookError(
             f"it is no Excel workbook that can be read ({error}): open it and save it as .xlsx, or as CSV"
         ) from error
+
+
+def _iterate_rows(parser: SheetParser) -> Iterator[Row]:
+    """Yield the rows with a value; raise WorkbookError if there is more than can be read."""
+    n_cells = n_chars = 0
+    for cells in parser.parse():
+        texts = list_texts(cells)
+        n_cells += max(len(cells), len(texts))
+        row_chars = sum(map(len, texts))
+        n_chars += row_chars
+        if n_cells > MAX_CELLS or n_chars > MAX_UNPACKED_BYTES:
+            limits = f"{MAX_CELLS:,} cells or {MAX_UNPACKED_BYTES:,} characters"
+            raise WorkbookError(f"the sheet has more than {limits}: save it as CSV, in several parts")
+        if texts:
+            number = next(cell["row"] for cell in cells if cell["value"] is not None)
+            if not 1 <= number <= MAX_ROWS:
+                raise WorkbookError(f"the sheet has a row {number:,}, and Excel has {MAX_ROWS:,}")
+            if row_chars > MAX_ROW_CHARS:
+                raise WorkbookError(
+                    f"the row {number:,} has {row_chars:,} characters, and {MAX_ROW_CHARS:,} are the most"
+                )
+            yield number, texts
+
+
+def list_texts(cells: list[Cell]) -> list[str]:
+    """Return the texts of a row, up to the last cell that has one."""
+    texts: dict[int, str] = {}
+    for cell in cells:
+        if not 1 <= cell["column"] <= MAX_COLUMNS:
+            raise WorkbookError(f"the sheet has a column {cell['column']:,}, and Excel has {MAX_COLUMNS:,}")
+        if cell["is_uncalculated"] and cell["data_type"] != "str":  # an empty text is what that one showed
+            from openpyxl.utils import get_column_letter
+
+            place = f"{get_column_letter(cell['column'])}{cell['row']}"
+            raise WorkbookError(f"the formula in {place} was never calculated: open the workbook and save it")
+        if (text := to_text(cell["value"])).strip():
+            texts[cell["column"]] = text
+    return [texts.get(column, "") for column in range(1, max(texts, default=0) + 1)]
 
 
 def to_text(value: object) -> str:
@@ -99,64 +124,27 @@ def _unescape(run: re.Match[str]) -> str:
         return run[0]
 
 
-def check_size(file: BinaryIO) -> None:
-    """Raise WorkbookError if the archive unpacks to more than can be read."""
-    with zipfile.ZipFile(file) as archive:
-        n_bytes = sum(member.file_size for member in archive.infolist())
-    if n_bytes > MAX_UNPACKED_BYTES:
-        raise WorkbookError(
-            f"the workbook unpacks to {n_bytes:,} bytes, and {MAX_UNPACKED_BYTES:,} are the most: save the sheet as CSV"
-        )
-
-
-def _rows(sheet: Any) -> Iterator[Any]:
-    """Yield the rows of a sheet; raise WorkbookError if they have too many cells."""
-    sheet.reset_dimensions()  # a size that a program wrote wrongly, or that styles of empty cells make
-    n_cells = 0
-    for row in sheet.iter_rows():
-        n_cells += len(row)
-        if n_cells > MAX_CELLS:
-            raise WorkbookError(
-                f"the sheet has more than {MAX_CELLS:,} cells: save it as CSV, in several parts"
-            )
-        yield row
-
-
-def choose_sheet(book: Any, sheet: str) -> str:
-    """Return the name of this sheet, or of the only visible one with a value; raise WorkbookError for none."""
-    names = [worksheet.title for worksheet in book.worksheets]
+def choose_sheet(book: Book, sheet: str) -> Sheet:
+    """Return this sheet, or the only visible one with a value; raise WorkbookError for none."""
     if sheet:
-        candidates = [name for name in names if name.strip().casefold() == sheet.strip().casefold()]
+        candidates = [
+            item for item in book.sheets if item.title.strip().casefold() == sheet.strip().casefold()
+        ]
     else:
         candidates = [
-            worksheet.title
-            for worksheet in book.worksheets
-            if worksheet.sheet_state == "visible"
-            and any(cell.value is not None for row in _rows(worksheet) for cell in row)
+            item
+            for item in book.sheets
+            if item.is_visible
+            and any(cell["value"] is not None for cells in book.parse(item).parse() for cell in cells)
         ]
     if len(candidates) == 1:
-        return str(candidates[0])
+        return candidates[0]
     if sheet:
-        raise WorkbookError(f"the workbook has no sheet {sheet!r}: it has {', '.join(map(repr, names))}")
+        names = ", ".join(repr(item.title) for item in book.sheets)
+        raise WorkbookError(f"the workbook has no sheet {sheet!r}: it has {names}")
     if not candidates:
         raise WorkbookError("the workbook has no cell with a value")
-    titles = ", ".join(map(repr, candidates))
+    titles = ", ".join(repr(item.title) for item in candidates)
     raise WorkbookError(
         f"the workbook has {len(candidates)} sheets with cells, {titles}: name one (`sheet`, --sheet)"
     )
-
-
-def has_formulas(file: BinaryIO, sheet: Any) -> bool:
-    """Return whether the sheet has a formula; raise WorkbookError if cells are merged."""
-    is_calculated, rest = False, b""
-    with zipfile.ZipFile(file) as archive, archive.open(sheet._worksheet_path) as part:
-        while piece := part.read(_PIECE_BYTES):
-            for formula, merged_cells in _MARKUP.findall(rest + piece):
-                is_calculated |= bool(formula)
-                if merged_cells:
-                    raise WorkbookError(
-                        f"the cells {merged_cells.decode()} of the sheet {sheet.title!r} are merged: take them apart, "
-                        "and write the value into each cell that it belongs to"
-                    )
-            rest = piece[-_OVERLAP_BYTES:]
-    return is_calculated

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zipfile
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
+from random import Random
 from typing import Any
 
 import pytest
+from errata.tables.limits import FREE_TEXTS, MAX_ELEMENTS, MAX_PART_BYTES
 from errata.tables.workbook import WorkbookError, read_sheet
 from errata.tables.writer import format_table
 
@@ -141,7 +144,7 @@ LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a
 def bomb() -> bytes:
     file = BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("xl/a.xml", "w") as part:
-        for _ in range(401):
+        for _ in range(16):
             part.write(bytes(1_000_000))
     return file.getvalue()
 
@@ -156,10 +159,63 @@ def bomb() -> bytes:
         (b"PK\x03\x04...", "no Excel workbook that can be read"),
         (replace_part(workbook(ROWS), SHEET1, b"</sheetData>", b""), "no Excel workbook that can be read"),
         (replace_part(workbook(ROWS), SHEET1, b"<worksheet", LAUGHS), "no Excel workbook that can be read"),
-        (bomb(), "unpacks to 401,000,000 bytes, and 400,000,000 are the most: save the sheet as CSV"),
+        (bomb(), r"unpacks to 16,000,000 bytes, and 11,\d+,\d+ are the most: save the sheet as CSV"),
     ],
     ids=["merged", "uncalculated", "empty", "cut", "zip", "xml", "entities", "bomb"],
 )
 def test_a_workbook_that_cannot_be_read_is_refused_with_what_to_do(content: bytes, problem: str) -> None:
     with pytest.raises(WorkbookError, match=problem):
         rows_of(content)
+
+
+SHARED = "xl/sharedStrings.xml"
+PLAIN = workbook([["first"], ["end"]])
+END = b'r="A2"'
+NOISE = Random(0).randbytes(150_000).hex().encode()  # it makes a packed file large
+
+
+def change(old: bytes, new: bytes, part: str = SHEET1, content: bytes = PLAIN) -> bytes:
+    return replace_part(content, part, old, new)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (change(END, b'r="A1048577"'), "a row 1,048,577, and Excel has 1,048,576"),
+        (change(END, b'r="XFE2"'), "a column 16,385, and Excel has 16,384"),
+        (change(b"</row>", b"<c/>" * MAX_ELEMENTS + b"</row>"), "a row of it has more than 200,000 elements"),
+        (change(b"</sst>", b"<si/>" * 2 * FREE_TEXTS + b"</sst>", SHARED, share_texts(PLAIN)), "texts"),
+        (
+            change(b"</styleSheet>", NOISE + b" " * MAX_PART_BYTES, "xl/styles.xml"),
+            "its part xl/styles.xml has",
+        ),
+        (
+            change(b"first", b"x" * 1_000_001),
+            "the row 1 has 1,000,001 characters, and 1,000,000 are the most",
+        ),
+    ],
+    ids=["row", "column", "elements", "texts", "styles", "characters"],
+)
+def test_a_workbook_that_costs_too_much_is_refused(content: bytes, problem: str) -> None:
+    with pytest.raises(WorkbookError, match=problem):
+        rows_of(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        change(END, b'r="XFD1048576"'),
+        change(b"<dimension ref=", b'<dimension ref="A1:XFD1048576" was='),
+        change(b"<sheetData>", b"<x/>" * 20_000 + b"<sheetData>" + b"<row/>" * 20_000),
+        change(b"</sst>", b"<si/>" * 20_000 + b"</sst>", SHARED, share_texts(PLAIN)),
+    ],
+    ids=["far", "claim", "elements", "texts"],
+)
+def test_what_a_workbook_claims_to_have_costs_nothing(content: bytes) -> None:
+    tracemalloc.start()
+    try:
+        assert [texts[-1] for _, texts in rows_of(content)] == ["first", "end"]
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 2_000_000

@@ -1,0 +1,29 @@
+"""`python -m service.extraction.sheet SHEET SECONDS`: write the rows of the workbook on standard input as JSON lines.
+
+The last line is null, or the reason why the workbook cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from errata.tables.workbook import WorkbookError, read_sheet
+
+from service.extraction.process import bound_process
+
+
+def main() -> None:
+    sheet, seconds = map(json.loads, sys.argv[1:])
+    bound_process(seconds)
+    end = None
+    try:
+        for row in read_sheet(sys.stdin.buffer, sheet):
+            sys.stdout.write(f"{json.dumps(row)}\n")
+    except WorkbookError as error:
+        end = str(error)
+    sys.stdout.write(f"{json.dumps(end)}\n")
+
+
+if __name__ == "__main__":
+    main()
