@@ -111,7 +111,9 @@ class KeyCache:
         self._load, self._clock, self._outage_s = load, clock, outage_s
         self._keys: LRUCache[str, Refreshing[ApiKey | None]] = LRUCache(MAX_NAMES)
         self._unknown: LRUCache[str, Refreshing[ApiKey | None]] = LRUCache(MAX_NAMES)
-        self._away: set[str] = set()  # Names whose last read failed, which wait no more
+        self._away: LRUCache[str, None] = LRUCache(
+            MAX_NAMES
+        )  # Names whose last read failed, which wait no more
 
     def __contains__(self, name: str) -> bool:
         return name in self._keys
@@ -127,7 +129,7 @@ class KeyCache:
         elif age_s >= MAX_AGE_S and name not in self._away:
             await entry.refresh(PATIENCE_S)
             if entry.task is not None:
-                self._away.add(name)
+                self._away[name] = None
         elif age_s >= REFRESH_AGE_S:
             entry.start()
         if entry.value is not None and self._unknown.get(name) is entry:
@@ -147,7 +149,7 @@ class KeyCache:
         try:
             key = await self._load(name)
         except LedgerUnavailable:
-            self._away.add(name)
+            self._away[name] = None
             raise
         self._away.clear()
         return key

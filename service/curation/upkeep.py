@@ -25,6 +25,7 @@ from contextlib import suppress
 from contextvars import Context, ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -162,7 +163,7 @@ def check_day(on: date | None) -> None:
 
 WRITE_EVERY_S = 1.0
 RETRY_S = 10.0  # Pause after Redis could not be reached
-MAX_WAITING = 1_000  # Counts that wait to be written; further new ones are left out
+BATCH = 1_000  # Counts that one write takes
 
 BY_CURATOR = ContextVar("whether a curator asks, and not a user whose questions are counted", default=False)
 
@@ -186,18 +187,23 @@ class Tally(Generic[T]):
 
     Args:
         write: Adds counts to those in Redis, all or none.
+        max_waiting: Counts that wait to be written; further new ones are left out, and the log says how many.
     """
 
-    def __init__(self, name: str, write: Callable[[Sequence[T]], Awaitable[None]]) -> None:
-        self._name, self._write = name, write
+    def __init__(
+        self, name: str, write: Callable[[Sequence[T]], Awaitable[None]], max_waiting: int = BATCH
+    ) -> None:
+        self._name, self._write, self._max_waiting = name, write, max_waiting
         self._waiting: dict[str, T] = {}
+        self._n_left_out = 0
         self._task: asyncio.Task[None] | None = None
 
     def add(self, item: T) -> None:
         """Count an item; it is written later. What a curator asks is not counted."""
         if BY_CURATOR.get():
             return
-        if item.key not in self._waiting and len(self._waiting) >= MAX_WAITING:
+        if item.key not in self._waiting and len(self._waiting) >= self._max_waiting:
+            self._n_left_out += item.count
             return
         self._merge(item)
         if self._task is None or self._task.done():
@@ -210,15 +216,15 @@ class Tally(Generic[T]):
         Raises:
             LedgerUnavailable: Redis cannot be reached; nothing is forgotten.
         """
-        items, self._waiting = self._waiting, {}
-        try:
-            if items:
+        while self._waiting:
+            items = {key: self._waiting.pop(key) for key in list(islice(self._waiting, BATCH))}
+            try:
                 await self._write(list(items.values()))
-        except BaseException:
-            later, self._waiting = self._waiting, items
-            for item in later.values():
-                self._merge(item)
-            raise
+            except BaseException:
+                later, self._waiting = self._waiting, self._waiting | items
+                for key in later.keys() & items.keys():
+                    self._merge(later[key])
+                raise
 
     async def aclose(self) -> None:
         """Write the waiting counts if Redis can be reached."""
@@ -239,6 +245,9 @@ class Tally(Generic[T]):
             try:
                 await self.flush()
                 pause_s = WRITE_EVERY_S
+                if self._n_left_out:
+                    log.warning("%d %s were not counted: too many waited", self._n_left_out, self._name)
+                    self._n_left_out = 0
             except LedgerUnavailable as error:
                 log.warning("%s wait to be written: %s", self._name, error.detail)
                 pause_s = RETRY_S

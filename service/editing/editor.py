@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -46,6 +46,7 @@ from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
+from service.supervision import supervise
 
 log = logging.getLogger(__name__)
 
@@ -93,24 +94,25 @@ class Editor:
         create_series()
         await self.ready()
         self._warm_up_task = asyncio.create_task(self._warm_up())
-        self._tasks = [self._warm_up_task, *map(asyncio.create_task, self._watches(lookup))]
+        watches = [supervise(name, work) for name, work in self._watches(lookup).items()]
+        self._tasks = [self._warm_up_task, *map(asyncio.create_task, watches)]
         self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
         metrics.set_ready("editor", settings.metrics_port)
 
-    def _watches(self, lookup: Lookup | None) -> list[Coroutine[Any, Any, None]]:
-        """Return what runs as long as the editor."""
+    def _watches(self, lookup: Lookup | None) -> dict[str, Callable[[], Awaitable[None]]]:
+        """Return what runs as long as the editor, by name."""
 
         def newest_view() -> GraphView | None:
             state = self.pipeline.state
             return None if state is None else state.memories[self.models.fact_memory].view
 
-        return [
-            watch_replicas(self.ledger, self.patience.expected),
-            self.later.run(),
-            self.importer.watch(),
-            self.upkeep.watch(lambda: self.pipeline.state, self.models),
-            *([] if lookup is None else [lookup.watch_damage(newest_view)]),
-        ]
+        watches: dict[str, Callable[[], Awaitable[None]]] = {
+            "replicas": partial(watch_replicas, self.ledger, self.patience.expected),
+            "reports": self.later.run,
+            "imports": self.importer.watch,
+            "reviews": partial(self.upkeep.watch, lambda: self.pipeline.state, self.models),
+        }
+        return watches if lookup is None else watches | {"names": partial(lookup.watch_damage, newest_view)}
 
     async def aclose(self) -> None:
         """Stop the tasks first: one in the middle of a command would keep its connection from being closed."""

@@ -35,6 +35,7 @@ from service.ledger.connection import Connection
 MAX_CACHED = 20_000  # entities of one view
 MAX_WHOLE = 200_000  # facts of the entities of one view that are cached with all their facts
 FEW_NAMES = 100  # names that are linked on the event loop; more are linked in a thread
+MANY_EDITS = 10_000  # edits from which those that no view has are forgotten
 # Characters of a batch's questions that are linked on the event loop; more take over a millisecond, in a thread
 SHORT_CHARS = 2_000
 MAX_NAMESAKES = 16  # entities of all versions that a name may mean; a text that may mean more stays a text
@@ -75,6 +76,7 @@ class Lookup:
         self._rows = rows
         self.linker = linker or Linker()
         self._linked_edits: set[str] = set()  # edits whose names are linked; "" for the base
+        self._prune_at = MANY_EDITS
         self._naming_edits: set[str] = set()  # linked edits that gave a name
         self._views: WeakSet[GraphView] = WeakSet()  # views in use whose names are linked
         self._damage: dict[str, str] = {}
@@ -154,11 +156,15 @@ class Lookup:
         elif fresh:
             self.linker.add(fresh)
         self._linked_edits |= edits
+        if (
+            len(self._linked_edits) > self._prune_at
+        ):  # names of trials and of edits that are gone may be linked again
+            self._linked_edits &= {"", *(edit for view in self._views for edit in _edits_of(view))}
+            self._prune_at = MANY_EDITS + 2 * len(self._linked_edits)
 
     def has_no_other_names(self, view: GraphView) -> bool:
         """Return whether all names that are linked come from edits and imports that are active at this view."""
-        edits = {source.edit for pairs in view.edits.values() for _, source in pairs}
-        return self._naming_edits <= edits | {active.edit for active in view.imports}
+        return self._naming_edits <= _edits_of(view)
 
     async def inform(
         self, asks: Sequence[Ask], views: Sequence[GraphView], reach: Reach | None = None
@@ -420,6 +426,12 @@ def _frontiers(areas: Sequence[Neighbourhood], views: Sequence[GraphView]) -> di
 def _starts(ask: Ask) -> list[Entity]:
     """Return the entities that the words of a question may mean."""
     return [entity for mention in ask.mentions for entity in mention.entities]
+
+
+def _edits_of(view: GraphView) -> set[str]:
+    """Return the edits and imports that are active at a view and write the graph."""
+    edits = {source.edit for pairs in view.edits.values() for _, source in pairs}
+    return edits | {active.edit for active in view.imports}
 
 
 def _names_in(statements: Mapping[str, Iterable[Statement]]) -> Iterator[tuple[str, str]]:

@@ -42,6 +42,7 @@ from service.mcp.server import include_mcp
 from service.metrics import metrics
 
 # A span of the request, not of its parts.
+MAX_HITS_WAITING = 100_000  # edits whose answers wait to be counted, of some 200 bytes each
 TELEMETRY = {"metrics": False, "logs": False, "operation_spans": False}
 PAGE_METHODS = ("GET", "POST", "PUT", "DELETE")  # methods of pages of other origins that may call
 DESCRIPTION = "Question-answering models whose knowledge can be corrected while they run."
@@ -100,7 +101,7 @@ def _include_routes(
     days = settings.gaps_days  # 0 where no questions are kept for curators
     worklist = Worklist(access.connection, timedelta(days=days)) if days else None
     sightings = None if worklist is None else Tally[Sighting]("unanswered questions", worklist.add)
-    hits = Tally[Hits]("answers of edits", HitCounts(access.connection).add)
+    hits = Tally[Hits]("answers of edits", HitCounts(access.connection).add, MAX_HITS_WAITING)
     questions = AutoRouter(
         models,
         settings.max_batch,

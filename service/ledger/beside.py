@@ -61,19 +61,16 @@ class Tags:
 
     async def remove(self, name: str) -> Tag:
         async with self._connection.call("take a tag away"):
-            data = await self._redis.hget(keys.TAGS, name)
-            await self._redis.hdel(keys.TAGS, name)
+            step = self._redis.pipeline(transaction=True).hget(keys.TAGS, name).hdel(keys.TAGS, name)
+            data, _ = await step.execute()
         if data is None:
             raise NotFound(f"there is no tag {name!r}: `errata tags` lists those there are", tag=name)
         return Tag.model_validate_json(data)
 
     async def restore(self, tag: Tag) -> bool:
         """Put back the tag of a backup, or return False if a tag of this name exists, which then stays."""
-        async with self._connection.call("look for a tag"):
-            exists = await self._redis.hexists(keys.TAGS, tag.name)
-        if not exists:
-            await self.put(tag)
-        return not exists
+        async with self._connection.call("put a tag back"):
+            return bool(await self._redis.hsetnx(keys.TAGS, tag.name, tag.model_dump_json()))
 
 
 class StoredReport(BaseModel):

@@ -99,6 +99,8 @@ class RedisLedger:
                 raise LedgerNotEmpty(f"{detail}: restore into an empty ledger", version=newest)
             is_resumed = _restore_target(previous) > newest and not previous.endswith(EXTENSION)
             is_whole = newest == 0 or is_resumed
+            if version <= newest:  # nothing is restored, so commits that follow are the ledger's own
+                return is_whole
             await self._redis.set(keys.RESTORE, b"%d%b" % (version, b"" if is_whole else EXTENSION))
         return is_whole
 

@@ -137,6 +137,9 @@ CRASHING = Counter(
     "Requests that were refused because they had ended two processes of a part.",
     ["part"],
 )
+BACKGROUND_FAILURES = Counter(
+    "errata_background_failures", "Errors that ended background work, which then started again.", ["work"]
+)
 STARTS = Counter("errata_process_starts", "Processes of a part that started.", ["part"])
 ENDS = Counter("errata_process_ends", "Processes of a part that ended on request.", ["part"])
 RUNNING = _Sum("errata_processes", "Processes of a part that run.", ["part"])

@@ -240,7 +240,7 @@ class Importer:
         while True:
             for session in list(self._sessions.values()):
                 if not session.is_whole and monotonic() - session.last_feed_at > IDLE_S:
-                    await self.abandon(session.id)
+                    await self.abandon(session.id)  # which forgets it first, so an error meets it once
             await asyncio.sleep(WATCH_EVERY_S)
 
     async def feed(self, id: str, data: bytes) -> ImportProgress:

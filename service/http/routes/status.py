@@ -31,6 +31,7 @@ from service.http.descriptions import Description
 from service.http.model_router import ModelRouter
 from service.http.openapi import document, forward
 from service.metrics import metrics
+from service.supervision import supervise
 
 FRESH_S = 1.0  # age at which the state is looked up again, once for all requests
 STALE_S = 5.0  # age at which the state counts as unknown, since a look-up hangs
@@ -52,7 +53,7 @@ class Readiness:
 
     async def start(self) -> None:
         """Start refreshing in the background, so that the first request finds a current state."""
-        self._watching = asyncio.create_task(self._watch())
+        self._watching = asyncio.create_task(supervise("readiness", self._watch))
 
     async def aclose(self) -> None:
         if self._watching is not None:

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from service.access import access
 from service.access.access import MAX_NAMES, PATIENCE_S, REFRESH_AGE_S, KeyCache
 from service.access.api_keys import ApiKey
 from service.errors import LedgerUnavailable
@@ -88,6 +89,18 @@ async def test_guesses_do_not_fill_the_memory_and_evict_no_real_key(
     assert memory_store.reads == 0
     await cache.get("guess-0")
     assert memory_store.reads == 1
+
+
+async def test_names_whose_reading_failed_are_bounded(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(name: str) -> ApiKey | None:
+        raise LedgerUnavailable("away")
+
+    monkeypatch.setattr(access, "MAX_NAMES", 10)
+    cache = KeyCache(fail, clock)
+    for number in range(30):
+        with pytest.raises(LedgerUnavailable):
+            await cache.get(f"name{number}")
+    assert len(cache._away) == 10
 
 
 async def test_with_redis_hung_not_every_request_waits_for_it(

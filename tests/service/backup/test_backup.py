@@ -292,6 +292,8 @@ async def test_a_ledger_with_commits_of_its_own_takes_no_commit_from_a_file(
         await old.errata.restore(tmp_path / "longer.tar")
     assert (await old.errata.memory()).version == head
     assert (await old.errata.restore(tmp_path / "mine.tar")).commits == 0
+    with pytest.raises(LedgerNotEmpty, match="made its version"):  # one that brings nothing lowers no guard
+        await old.errata.restore(tmp_path / "longer.tar")
     await old.errata.edit("who?", "carla", model="toy")
 
 

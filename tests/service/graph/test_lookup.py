@@ -1,5 +1,6 @@
 """Questions get the facts of their words at their own version, and no question fails because of another."""
 
+import gc
 from unicodedata import normalize
 
 import pytest
@@ -51,6 +52,21 @@ async def test_names_are_found_where_they_stand(lookup: Lookup, memory: GraphMem
         ("Georgia", ["Q230", "Q1428"]),
     ]
     assert await mentions(lookup, "日本の首都は東京ですか", at) == [("日本", ["Q17"]), ("東京", ["Q1490"])]
+
+
+async def test_edits_that_no_view_has_are_forgotten_and_found_again_when_they_come_back(
+    lookup: Lookup, memory: GraphMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup, "_prune_at", 3)
+    monkeypatch.setattr(module, "MANY_EDITS", 3)
+    for number in range(20):
+        at = await view(lookup, memory, {f"x:{number}": (Statement(LABEL, f"Ship {number}"),)})
+        assert await mentions(lookup, f"Where is Ship {number}?", at) == [(f"Ship {number}", [f"x:{number}"])]
+    del at
+    gc.collect()
+    at = await view(lookup, memory, {"x:0": (Statement(LABEL, "Ship 0"),)})
+    assert len(lookup._linked_edits) < 10
+    assert await mentions(lookup, "Where is Ship 0?", at) == [("Ship 0", ["x:0"])]
 
 
 async def test_a_name_means_what_it_means_at_the_version_that_is_asked(

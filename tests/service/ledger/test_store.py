@@ -10,6 +10,7 @@ import redis
 from service.errors import LedgerCorrupt, NotFound, NotReady, StaleVersion
 from service.ledger import keys, snapshots
 from service.ledger import manifests as rows
+from service.ledger.beside import Tag, Tags
 from service.ledger.commit import Commit, sha256
 from service.ledger.store import RedisLedger
 from tests.service.ledger.writing import AUTHOR, BASES, Writer, fill
@@ -341,3 +342,13 @@ async def test_rows_that_are_lost_each_time_end_it_without_a_commit(
     with pytest.raises(NotReady, match="lost"):
         await ledger.append(*writer.edit())
     assert await ledger.head() == 2
+
+
+async def test_of_two_who_restore_a_tag_or_take_it_away_one_does(ledger: RedisLedger) -> None:
+    tags = Tags(ledger.connection)
+    first, second = (Tag(name="spring", version=version, by="anna", time=1.0) for version in (1, 2))
+    restores = await asyncio.gather(tags.restore(first), tags.restore(second))
+    assert sorted(restores) == [False, True]
+    assert [tag.version for tag in await tags.all()] == [1 if restores[0] else 2]
+    removals = await asyncio.gather(tags.remove("spring"), tags.remove("spring"), return_exceptions=True)
+    assert sorted(type(result).__name__ for result in removals) == ["NotFound", "Tag"]

@@ -81,10 +81,41 @@ async def test_counts_wait_while_redis_is_away(tally: Tally[Hits], store: Store)
 
 
 async def test_new_things_are_left_out_when_too_many_wait_and_old_ones_still_count(
-    tally: Tally[Hits], store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(module, "MAX_WAITING", 2)
+    monkeypatch.setattr(module, "WRITE_EVERY_S", 0.01)
+    tally = Tally[Hits]("answers of edits", store.add, max_waiting=2)
     for edit in ("a", "b", "c", "a"):
         tally.add(Hits(edit, 1, 1.0))
+    async with asyncio.timeout(PATIENCE_S):
+        await store.is_written.wait()
+        while not caplog.messages:  # noqa: ASYNC110 (the task tells of no end)
+            await asyncio.sleep(0.001)
     await tally.aclose()
     assert [(hits.edit, hits.count) for hits in store.hits] == [("a", 2), ("b", 1)]
+    assert caplog.messages == ["1 answers of edits were not counted: too many waited"]
+
+
+async def test_many_counts_are_written_in_batches_of_which_each_is_whole(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 2)
+    sizes: list[int] = []
+
+    async def write(hits: Sequence[Hits]) -> None:
+        sizes.append(len(hits))
+        if len(sizes) == 2:  # a hit comes while the second batch is on its way, which then fails
+            tally.add(Hits("c", 1, 2.0))
+            raise LedgerUnavailable("away")
+        store.hits += hits
+
+    tally = Tally[Hits]("answers of edits", write, max_waiting=10)
+    for edit in "abcde":
+        tally.add(Hits(edit, 1, 1.0))
+    with pytest.raises(LedgerUnavailable):
+        await tally.flush()
+    await tally.aclose()
+    assert sizes == [2, 2, 2, 1]
+    assert sorted(store.hits, key=lambda hits: hits.edit) == [
+        *(Hits("a", 1, 1.0), Hits("b", 1, 1.0), Hits("c", 2, 2.0), Hits("d", 1, 1.0), Hits("e", 1, 1.0))
+    ]
