@@ -9,19 +9,30 @@ BASE ?= HEAD
 KIND := $(if $(GPU),gpu,cpu)
 BIN := .venv/bin
 
-.PHONY: serve test quick live readme console processors fuzz chaos chaos-wide lint parity bench train pack locks clean
+.PHONY: serve test test-models test-cluster quick live readme console processors fuzz chaos chaos-wide lint parity bench train pack locks clean
 
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var "$(VAR)"
 
 # A dozen services start, and would all compile the same files.
-test live readme console processors: export PYTHONDONTWRITEBYTECODE =
+TESTS := test test-models test-cluster live readme console processors
+$(TESTS): export PYTHONDONTWRITEBYTECODE =
 # Two workers share the cores: threads that spin while they wait would take the cores from each other.
-test live readme console processors: export OMP_WAIT_POLICY = PASSIVE
+$(TESTS): export OMP_WAIT_POLICY = PASSIVE
+test test-models test-cluster: export OMP_NUM_THREADS = 1
 
+# What runs in this process, on toys; tests/tiers.py says what belongs to which of the three.
 test: .venv/dev
+	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --tier=process
+
+# Shipped checkpoints, parity, trainings
+test-models: .venv/dev
+	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --tier=models
+
+# Real Ray, kills, launched processes, deployment tools, hostile inputs
+test-cluster: .venv/dev
 	@deploy/prometheus/install.sh
-	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --ignore tests/live --ignore tests/readme --ignore tests/console
+	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --tier=cluster
 
 quick: .venv/dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet .

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import settings
 
-from tests import shapes, sharing
+from tests import hypotheses, shapes, sharing, tiers
+from tests.durations import Durations
 from tests.scheduling import BySharing
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -22,11 +22,24 @@ sharing.share_adapters()
 sharing.share_certificates()
 shapes.check([f"models.{part.stem}" for part in MODELS.iterdir() if part.name != "packs"])
 
-settings.register_profile("errata", deadline=None)  # a machine with other work is not a defect
-settings.load_profile("errata")
+hypotheses.load_profile()
+torch.set_num_threads(1)  # several test processes share the cores, and threads would wait for each other
 
 
 gc.disable()  # until the collection of tests ends: none of it is garbage, and it would be searched a dozen times
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    tiers.add_option(parser)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files of other tiers before they are read."""
+    return True if tiers.is_left_out(collection_path, config.getoption("--tier")) else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Durations(), "durations")
 
 
 def pytest_collection_finish() -> None:

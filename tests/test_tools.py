@@ -14,6 +14,7 @@ from torch import Tensor
 
 from tests.quick import ROOT, find_tests
 from tests.shapes import with_checks
+from tests.tiers import NAMES, PLACES, find_tier, is_left_out
 from tests.way import MOST_FILES, measure, split
 
 
@@ -88,3 +89,12 @@ async def test_no_request_enters_more_files_than_it_did() -> None:
         "a question": True,
         "an edit": True,
     }, ways
+
+
+def test_every_test_is_in_a_tier_and_every_place_of_a_tier_is_there() -> None:
+    places = [place for places in PLACES.values() for place in places]
+    assert [place for place in places if not (ROOT / place).exists()] == []
+    tiers = {find_tier(path.relative_to(ROOT).as_posix()) for path in (ROOT / "tests").rglob("test_*.py")}
+    assert tiers == {*NAMES, "apart"}
+    file = ROOT / "tests/cluster/test_kills.py"
+    assert [is_left_out(file, tier) for tier in (*NAMES, None)] == [True, True, False, False]

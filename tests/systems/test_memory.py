@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.backpack.editing.sense import SenseChange
@@ -25,6 +25,7 @@ from models.nkb.memory import BANK
 from models.relational.memory import PROGRAM, RuleFields
 from models.system import Bundle, Reply
 from models.thu_ernie.entities.memory import ENTITIES, RowsFields
+from tests.hypotheses import examples
 from tests.models.nkb.small_t5 import write_small_t5
 from tests.systems.records import answer, load
 from tests.witness.history import HISTORIES, RULES
@@ -141,7 +142,7 @@ def test_a_refusal_stands_in_its_place_among_good_changes(sample: Sample, place:
         assert [r.block.digest for r in results] == [r.block.digest for r in sample.build(*good)]
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(steps=st.lists(st.sets(st.integers(0, 5)), min_size=1, max_size=4))
 def test_an_image_and_its_replies_follow_from_the_active_edits_alone(
     sample: Sample, steps: Sequence[set[int]]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.backpack.editing.overlay import find_differing, project
@@ -18,6 +18,7 @@ from models.blocks import Image
 from models.memory import AnswerChange, EditRefused, FieldsChange, Material, Options
 from models.packs.pack import Pack
 from models.system import Ask
+from tests.hypotheses import examples
 
 FACTS = [
     ("What is the capital of Peru?", "Lima", ("capital of Peru", "Peru's seat of government?")),
@@ -116,7 +117,7 @@ ACTIONS = st.sampled_from(
 )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     steps=st.lists(st.tuples(st.sampled_from([" the", "Q"]), ACTIONS), min_size=1, max_size=5), data=st.data()
 )

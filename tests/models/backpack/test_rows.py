@@ -6,7 +6,7 @@ The smallest push is the textbook's where that can be written down, and suffices
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.backpack.editing.overlay import SenseOverlay, project
@@ -22,6 +22,7 @@ from models.backpack.editing.rows import (
     solve,
 )
 from models.backpack.network import Backpack
+from tests.hypotheses import examples
 from tests.models.backpack.conftest import CONFIG
 
 tokens = st.integers(5, 36)
@@ -37,7 +38,7 @@ def least_lead(model: Backpack, prompt: list[int], answer: list[int], edits: Tex
     return float(read_forced(model, prompt, answer, edits).leads(answer).min())
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(bodies=bodies, answer=st.lists(tokens, min_size=1, max_size=5))
 def test_the_answer_leads_at_each_step_of_each_wording(
     backpack: Backpack, bodies: list[list[int]], answer: list[int]

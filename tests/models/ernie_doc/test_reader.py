@@ -7,13 +7,14 @@ import weakref
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.ernie_doc.reader import Packing, Reader
 from models.ernie_doc.state import RecentStates, State
 from models.reading.document import Document
 from models.reading.spans import Window, cover, owners
+from tests.hypotheses import examples
 from tests.models.ernie_doc.tiny import ROOM, SEGMENT, Counter, document, packing, text, tiny_reader
 
 PLENTY = 10**9
@@ -101,7 +102,7 @@ def test_a_replaced_part_is_read_from_the_last_state_before_it(store: RecentStat
     assert counter.take() == 0
 
 
-@settings(max_examples=20)  # each reads two documents
+@examples(20)  # each reads two documents
 @given(cut=st.integers(1, 200), words=st.integers(0, 12))
 def test_any_change_gives_the_bits_of_a_new_reading(cut: int, words: int) -> None:
     reader = tiny_reader(RecentStates(PLENTY), every=2)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.blocks import Block, Image
@@ -13,6 +13,7 @@ from models.graph.memory import GraphMemory
 from models.graph.statement import ALIAS, HOLDS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
 from models.memory import Material
+from tests.hypotheses import examples
 from tests.service.toy_graph import base
 
 IDS = ("Q419", "Q298", "Q2868", "n:new", RELATION + "capital", RELATION + "motto")
@@ -55,7 +56,7 @@ def content(view: GraphView) -> tuple[Any, ...]:
     return dict(view.edits), view.imports, dict(view.new_labels), in_edges, entities, relations
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     statements=st.lists(st.one_of(ENTITY_STATEMENTS, st.sampled_from(("maxim", ""))), min_size=1, max_size=7),
     steps=st.lists(st.sets(st.integers(0, 6)), min_size=1, max_size=6),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
@@ -18,6 +18,7 @@ from transformers import T5ForConditionalGeneration
 from models.memory import EditRefused
 from models.nkb.bank import Bank, BankConfig, bank_of, mount
 from models.nkb.surgery import Head, Site, Surgery, choose_slot, operate, smallest_lambda
+from tests.hypotheses import examples
 
 Build = Callable[..., T5ForConditionalGeneration]
 IDS = torch.tensor([[5, 9, 31, 7, 1], [8, 8, 2, 1, 0]])
@@ -274,7 +275,7 @@ def test_a_given_lambda_moves_the_row_by_equation_12() -> None:
     torch.testing.assert_close(surgery.delta, 0.07 * (head.embedding[3] - head.embedding[5]))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     seed=st.integers(0, 10**6), new=st.integers(0, TOKENS - 1), margin=st.sampled_from([0.0, 0.01, 0.5, 2.0])
 )

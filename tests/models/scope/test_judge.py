@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 from torch import Tensor
@@ -29,6 +29,7 @@ from models.scope.router import Router
 from models.scope.wordings.table import WordingTable
 from models.training.scope.training import read_weights
 from models.training.scope.trials import read_near
+from tests.hypotheses import examples
 from tests.models.scope.wordings import block, table
 
 
@@ -126,7 +127,7 @@ def edits(reader: Reader) -> tuple[Router, WordingTable, list[Block]]:
 
 
 @given(st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5)))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_question_is_told_where_its_routes_differ(
     reader: Reader, before: set[int], after: set[int]
 ) -> None:

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.blocks import Block, Image
@@ -15,6 +15,7 @@ from models.scope.change import Change
 from models.scope.literals import digest_literals, digest_wordings
 from models.scope.wordings import table as wording_table
 from models.scope.wordings.block import PackedTokens, read_blocks
+from tests.hypotheses import examples
 from tests.models.scope.wordings import ask, block, table
 
 PERU, CHILE = "What is the capital of Peru?", "What is the capital of Chile?"
@@ -123,7 +124,7 @@ def test_packed_tokens_are_the_tokens_that_were_appended(parts: list[list[bytes]
 
 
 @given(st.lists(st.sets(st.integers(0, 5)), min_size=2, max_size=5))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_each_version_of_a_shared_table_is_what_a_table_of_its_own_gives(
     reader: Reader, versions: list[set[int]]
 ) -> None:

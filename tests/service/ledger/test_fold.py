@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from service.errors import LedgerCorrupt, NotFound, NothingToDo
 from service.ledger import fold
 from service.ledger.commit import Commit
+from tests.hypotheses import examples
 from tests.service.ledger.writing import Writer, fold_edits
 
 
@@ -115,4 +115,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=60, stateful_step_count=20)
+TestHistories.settings = examples(60, stateful_step_count=20)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import redis
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from models.blocks import Block, Image
@@ -19,6 +19,7 @@ from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.manifests import Manifest
 from service.ledger.store import RedisLedger
+from tests.hypotheses import examples
 from tests.service.ledger.writing import BASES, SLOTS, SUMS, Writer, fill, rows
 from tests.service.parts import PATIENCE_S
 
@@ -67,7 +68,7 @@ async def replay_equals_fold(url: str, steps: list[tuple[str, int, bool]]) -> No
         await ledger.aclose()
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_at_every_version_of_any_history_a_load_gives_the_fold_bit_for_bit(
     valkey: EmbeddedValkey, raw: redis.Redis, steps: list[tuple[str, int, bool]]

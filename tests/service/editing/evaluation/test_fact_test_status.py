@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import redis
 from hypothesis import HealthCheck, given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from models.system import System
@@ -19,6 +18,7 @@ from service.editing.evaluation.side_effects import ProbeSelector
 from service.editing.models import ModelAtVersion
 from service.editing.operations import CompareVersions
 from service.ledger.embedded.server import EmbeddedValkey
+from tests.hypotheses import examples
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import (
     FRANCE,
@@ -119,7 +119,7 @@ async def test_the_states_are_on_the_metrics_page_and_follow_each_commit(
 STEPS = histories(st.sampled_from((PERU, FRANCE)), st.sampled_from(("Cusco", "Puno", "Lyon")))
 
 
-@examples(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_of_contradicting_edits_the_latest_active_one_wins_and_supersedes_the_others(
     steps: Sequence[Step], own_valkey: EmbeddedValkey, tmp_path: Path

@@ -8,7 +8,6 @@ from typing import Any
 import redis
 from errata.wire import EditRequest
 from hypothesis import HealthCheck, given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from service.config import Settings
@@ -18,6 +17,7 @@ from service.ledger import fold
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
+from tests.hypotheses import examples
 from tests.service.editing.requests import NO_WAIT, edits, head, item, revert, rollback
 from tests.service.graph.requests import CAPITAL, NEIGHBOUR, checksums, entity, fact, import_file, triple, tsv
 from tests.service.parts import ask, body_of, settings, start_deployment
@@ -105,7 +105,7 @@ async def state(editor: Editor, version: int) -> tuple[Any, ...]:
     return sums, await describe_entities(editor, version), await answers_at(editor, version)
 
 
-@examples(max_examples=25, suppress_health_check=list(HealthCheck))
+@examples(25, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
 def test_only_what_is_active_is_left_of_any_history(
     steps: Sequence[tuple[str, Any]], own_valkey: EmbeddedValkey, tmp_path: Path

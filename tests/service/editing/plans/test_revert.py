@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import redis
 from hypothesis import HealthCheck, given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from models.memory import AnswerChange
@@ -20,6 +19,7 @@ from service.ledger import fold
 from service.ledger.commit import EditRecord
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
+from tests.hypotheses import examples
 from tests.service.editing.requests import (
     FRANCE,
     PERU,
@@ -97,7 +97,7 @@ STEPS = histories(
 )
 
 
-@examples(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_only_what_is_active_is_left_of_any_history(
     steps: Sequence[Step], own_valkey: EmbeddedValkey, tmp_path: Path

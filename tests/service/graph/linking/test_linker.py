@@ -3,12 +3,13 @@
 from unicodedata import category, normalize
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.graph.linking.linker import Linker
 from service.graph.linking.name_index import Span
 from service.graph.linking.words import fold, unlinkable
+from tests.hypotheses import examples
 
 ALPHABET = "aAbß 1\u0301é.'’中ก가İ\u00a0"
 HAN_OR_THAI, HANGUL = "中ก", "가"
@@ -204,7 +205,7 @@ def stands(text: str, start: int, end: int, names: set[str]) -> bool:
     )
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(
     st.lists(st.text(ALPHABET, min_size=1, max_size=4), max_size=8),
     st.text(ALPHABET, max_size=14),
