@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -40,12 +41,12 @@ async def edit(editor: Editor, call: calls.Edit) -> Outcome:
         order = Order(author, edits.expected_version, edits.dry_run, edits.strict, key, edits.review)
 
         async def make(timings: Timings) -> Result:
-            plan = EditPlan(edits, editor.models)  # a refusal here is counted, too
+            plan = await asyncio.to_thread(EditPlan, edits, editor.models)  # a refusal here is counted, too
             return await editor.pipeline.write(plan, order, timings)
 
         return await write(editor, "edit", make, edits.wait, edits.wait_report)
     # The refusals, or the result of an earlier request with this key: no writer has to wait for them.
-    timings, plan = Timings(), EditPlan(edits, editor.models)
+    timings, plan = Timings(), await asyncio.to_thread(EditPlan, edits, editor.models)
     state = await editor.pipeline.newest()
     result = await editor.pipeline.first_result(plan, author, key) if key else None
     if result is None:

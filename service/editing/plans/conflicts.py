@@ -5,9 +5,12 @@ Repetitions, contradictions and refused edits; whom an edit was told to replace,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from typing import NamedTuple
 
 from errata.wire import RefusedEdit
 from errata.wire.edits import MAX_PARAPHRASES, MAX_TESTS
@@ -24,6 +27,11 @@ from service.ledger.commit import EditRecord, GivenTest
 SUPERSEDED = "superseded"
 LATER_WINS = "edits.{later} gives {wording!r} another answer: the later one was taken"
 KEEP_ONE = "edits.{earlier} and edits.{later} give {wording!r} two answers: keep one of them"
+TOO_MANY_REFUSED = (
+    "another edit of the request superseded it, and too many of those are refused: send this one by itself"
+)
+SMALL = 100  # edits of a request in which facts that contradict others are left out singly
+FEW_RETURNS = 8  # `n_returns` of a larger request
 ANSWERED_BY_OTHER = (
     "{question!r} would be answered {actual!r} and not {answer!r}, by {other}; leave one of the two out"
 )
@@ -34,10 +42,13 @@ class Refusals:
 
     Args:
         skip: Whether refused edits are left out; otherwise the first one raises and names the rest.
+        n_returns: How many times edits are taken after all because the one that superseded them is refused.
     """
 
-    def __init__(self, skip: bool, by_place: Mapping[int, RefusedEdit] | None = None) -> None:
-        self.skip = skip
+    def __init__(
+        self, skip: bool, by_place: Mapping[int, RefusedEdit] | None = None, n_returns: int = SMALL
+    ) -> None:
+        self.skip, self._n_returns = skip, n_returns
         self.by_place = dict(by_place or {})
         self._superseded: dict[int, RefusedEdit] = {}
 
@@ -73,11 +84,16 @@ class Refusals:
             refused_edits = [edit.model_dump(mode="json") for edit in list(refused.values())[:MAX_NAMED]]
             raise type(first)(first.detail + suffix, **{**first.extras, "refused": refused_edits})
         self.by_place |= refused
-        if refused:
-            self._superseded.clear()  # a refused edit may be the one that superseded them
+        if refused and self._superseded:  # a refused edit may be the one that superseded them
+            if self._n_returns <= 0:
+                for place, edit in self._superseded.items():
+                    self.by_place[place] = edit.model_copy(update={"detail": TOO_MANY_REFUSED})
+            self._n_returns -= 1
+            self._superseded.clear()
 
-    def supersede(self, earlier: int, detail: str) -> None:
-        self._superseded[earlier] = RefusedEdit(place=earlier, code=SUPERSEDED, reason="", detail=detail)
+    def supersede(self, places: Iterable[int], detail: str) -> None:
+        for place in places:
+            self._superseded[place] = RefusedEdit(place=place, code=SUPERSEDED, reason="", detail=detail)
 
     def in_order(self) -> list[RefusedEdit]:
         refused = self.by_place | self._superseded
@@ -91,11 +107,78 @@ class Contradiction:
     wording: str
 
 
-def find_contradiction(edits: Sequence[PlannedEdit]) -> Contradiction | None:
-    for first, edit, wording in _shared_wordings(edits):
-        if _contradicts(first, edit):
-            return Contradiction(first.place, edit.place, wording)
-    return None
+class Member(NamedTuple):
+    """An edit that has a wording, as the one at `place` of all its wordings; members sort as they are compared."""
+
+    position: int  # place of the edit among all edits
+    place: int
+    edit: PlannedEdit
+    wording: str
+
+    @property
+    def stance(self) -> object:
+        """Return what decides which edits of the same subject contradict it; two of one stance never do."""
+        note, triple = self.edit.note, self.edit.triple
+        if isinstance(note, RelationNote):
+            return note.holds, note.label
+        return triple.subject if triple and triple.act != "set" else triple or self.edit.answer
+
+
+@dataclass
+class SameSubject:
+    """The edits about one subject, in order. The first that stays has to agree with all others."""
+
+    members: list[Member] = field(default_factory=list)
+    n_losers: int = 0  # number of the first members that do not stay
+    # Stance of an edit -> the first member that may contradict it
+    next_by_stance: dict[object, int] = field(default_factory=dict)
+
+    def find_pair(self, losers: Set[int]) -> tuple[Member, Member] | None:
+        """Return the first edit that stays and the first one that contradicts it, without the places `losers`.
+
+        No member is compared twice with edits of one stance, so that very many edits take no longer than their number.
+        """
+        members = self.members
+        while self.n_losers < len(members) and members[self.n_losers].edit.place in losers:
+            self.n_losers += 1
+        if self.n_losers == len(members):
+            return None
+        first = members[self.n_losers]
+        n = max(self.n_losers + 1, self.next_by_stance.get(first.stance, 0))
+        while n < len(members) and (
+            members[n].edit.place in losers or not _contradicts(first.edit, members[n].edit)
+        ):
+            n += 1
+        self.next_by_stance[first.stance] = n
+        return (first, members[n]) if n < len(members) else None
+
+
+def find_contradictions(edits: Sequence[PlannedEdit]) -> Iterator[Contradiction]:
+    """Yield the contradictions in order; the earlier edit of each is gone when the next one is found."""
+    by_subject: dict[tuple[str, ...], SameSubject] = defaultdict(SameSubject)
+    by_place: dict[int, list[SameSubject]] = defaultdict(list)
+    for position, edit in enumerate(sorted(edits, key=lambda edit: edit.place)):
+        for place, (wording, subject) in enumerate(_subjects(edit)):
+            group = by_subject[edit.model, edit.memory, *subject]
+            group.members.append(Member(position, place, edit, wording))
+            by_place[edit.place].append(group)
+    losers: set[int] = set()
+    queue: list[tuple[int, int, int, SameSubject]] = []
+
+    def push(groups: Iterable[SameSubject]) -> None:
+        for group in groups:
+            if pair := group.find_pair(losers):
+                heappush(queue, (pair[1].position, pair[1].place, id(group), group))
+
+    push(by_subject.values())
+    while queue:
+        position, place, _, group = heappop(queue)
+        pair = group.find_pair(losers)
+        if pair is not None and pair[1][:2] == (position, place):  # nothing of it is gone meanwhile
+            earlier = pair[0].edit.place
+            yield Contradiction(earlier, pair[1].edit.place, pair[1].wording)
+            losers.add(earlier)
+            push(by_place[earlier])
 
 
 def mark_repetitions(edits: Sequence[PlannedEdit]) -> list[PlannedEdit]:

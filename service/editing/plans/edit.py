@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from errata.wire import EditItem, EditReport, EditRequest, FactItem, MemoryItem, RefusedEdit, RelationItem
 from errata.wire.wording import normalize_question
+from more_itertools import map_reduce
 
 from models.memory import Change as MemoryChange
 from models.memory import Material, Options
@@ -24,11 +26,13 @@ from service.editing.evaluation.expectations import (
 from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.plans.conflicts import (
+    FEW_RETURNS,
     KEEP_ONE,
     LATER_WINS,
+    SMALL,
     Refusals,
     extend,
-    find_contradiction,
+    find_contradictions,
     find_named,
     find_unmet,
     mark_repetitions,
@@ -79,6 +83,7 @@ class EditPlan:
             models.check_takes_facts()
         self._options = resolve_options(request, models)
         self._version_independent = Refusals(request.skip_refused or not request.measure)
+        self._is_small = len(items) <= SMALL
         self._given_edits = list(self._plan_given())
         self._version, self._refusals = -1, self._version_independent
         self._ids: dict[tuple[int, str, str], str] = defaultdict(new_edit_id)
@@ -137,7 +142,8 @@ class EditPlan:
         """Forget the refusals of another version, and refuse the edits that replace none of this one."""
         if state.version != self._version:
             self._version = state.version
-            self._refusals = Refusals(self._version_independent.skip, self._version_independent.by_place)
+            independent, n_returns = self._version_independent, SMALL if self._is_small else FEW_RETURNS
+            self._refusals = Refusals(independent.skip, independent.by_place, n_returns)
             for edit in self._given_edits:
                 with self._refusals.collect(edit.place):
                     find_named(edit, state)
@@ -177,13 +183,29 @@ class EditPlan:
         while True:
             plain_edits = [edit for edit in self._given_edits if edit.place not in self._refusals]
             edits = [*plain_edits, *await self._plan_facts(state)]
-            contradiction = find_contradiction(edits)
-            if contradiction is None:
-                return mark_repetitions(edits)
+            if not await asyncio.to_thread(self.supersede_contradicted, edits):
+                return await asyncio.to_thread(mark_repetitions, edits)
+
+    def supersede_contradicted(self, edits: Sequence[PlannedEdit]) -> bool:
+        """Leave out the earlier edit of each contradiction, and return whether there are any.
+
+        The facts after one that is left out may mean something else. A large request is planned again for all of them
+        together: an answer then takes the place of all facts before it that make up another one.
+        """
+        facts = {e.place: (e.triple.subject, e.triple.relation) for e in edits if e.triple is not None}
+        places = map_reduce(sorted(facts), facts.__getitem__)
+        has_any = False
+        for contradiction in find_contradictions(edits):
+            earlier, later, has_any = contradiction.earlier, contradiction.later, True
             if not self._refusals.skip:
-                detail = KEEP_ONE.format(**asdict(contradiction))
-                raise InvalidInput(detail, field=f"edits.{contradiction.later}")
-            self._refusals.supersede(contradiction.earlier, LATER_WINS.format(**asdict(contradiction)))
+                raise InvalidInput(KEEP_ONE.format(**asdict(contradiction)), field=f"edits.{later}")
+            losers = [earlier]
+            if earlier in facts and later in self._answer_places and not self._is_small:
+                losers += [place for place in places[facts[earlier]] if place < later]
+            self._refusals.supersede(losers, LATER_WINS.format(**asdict(contradiction)))
+            if earlier in facts and self._is_small:
+                break
+        return has_any
 
     async def _plan_facts(self, state: EditorState) -> list[PlannedEdit]:
         """Plan the facts, and the definitions of relations, on this version of the graph."""
@@ -198,6 +220,7 @@ class EditPlan:
         for place, item in enumerate(self._items):
             if place in self._refusals:
                 continue
+            await asyncio.sleep(0)  # other calls run between the facts
             with self._refusals.collect(place), resolver.transaction():
                 if isinstance(item, FactItem):
                     fact = clean_fact(item, place)
@@ -208,6 +231,7 @@ class EditPlan:
                     relations[place] = plan_relation(relation, place, view, models)
         edits: list[PlannedEdit] = []
         for place in sorted({*facts, *relations}):
+            await asyncio.sleep(0)
             if place in relations:
                 edits.append(relations[place])
                 continue
