@@ -67,6 +67,7 @@ class RelationValues:
         key = object_id or self.keys.get(text, text)
         if object_id and text in self.values:
             del self.values[text]  # the text is now known to name an entity
+            self.keys.pop(text, None)
         present = self.values.get(key)
         self.values[key] = Value(text, object_id or (present.object_id if present else ""), edit)
         self.keys.setdefault(text, key)
@@ -77,6 +78,8 @@ class RelationValues:
         for key in keys:
             self.values.pop(key, None)
         self.keys = {text: key for text, key in self.keys.items() if key in self.values}
+        for key, value in self.values.items():
+            self.keys.setdefault(value.object, key)
 
 
 def fold(sources: Iterable[SourceStatements]) -> dict[str, dict[str, Value]]:

@@ -109,5 +109,5 @@ class BankMemory:
             last = GatedCount(Prefix([]), 0, 0)
         gated = [block for block in blocks[len(last.blocks) :] if block.kind == "gated"]
         n_tokens = sum(block.parts["tokens"].shape[0] for block in gated)
-        self._last_count = GatedCount(blocks, last.n_gated + len(gated), last.n_tokens + n_tokens)
-        return self._last_count
+        count = self._last_count = GatedCount(blocks, last.n_gated + len(gated), last.n_tokens + n_tokens)
+        return count

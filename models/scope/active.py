@@ -65,7 +65,10 @@ class ActiveEdits:
     @cached_property
     def edits_against(self) -> Mapping[int, Set[int]]:
         """Digest of a counterexample -> the edits that have it."""
-        return {int(self.table.wordings[row]): frozenset(edits) for row, edits in self.against.items()}
+        edits: dict[int, set[int]] = defaultdict(set)
+        for row, of_row in self.against.items():
+            edits[int(self.table.wordings[row])].update(of_row)
+        return edits
 
     @cached_property
     def heirs(self) -> Int[Tensor, " edit"]:

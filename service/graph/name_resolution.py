@@ -27,13 +27,18 @@ async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str,
 
     Returns:
         The id, and the entity that has it already without a label, because the edit that named it was taken back.
+
+    Raises:
+        InvalidInput: Every id of the name is another entity's.
     """
     usual = id_from_name(name)
     ids = [usual, *(f"{usual}~{number}" for number in range(2, 20))]
     entities = await lookup.entities(ids, view)
-    free = (id for id in ids if (entity := entities[id]) is None or entity.label == id)
-    id = next(free, ids[-1])
-    return id, entities[id]
+    for id in ids:
+        if (entity := entities[id]) is None or entity.label == id:
+            return id, entity
+    detail = f"no id is free for a new {name!r}: {usual} and those up to {ids[-1]} are of others; choose another name"
+    raise InvalidInput(detail, field="subject")
 
 
 async def resolve_entity(name: str, view: GraphView, lookup: Lookup, field: str) -> Entity | None:

@@ -21,6 +21,7 @@ from models.nkb.overlay import Overlay, value_rows
 from models.nkb.reader import ReadCache, Reader
 from models.nkb.surgery import operate_on
 from models.scope.wordings.table import WordingTable
+from tests.models.interleaving import before_line
 from tests.models.nkb.small_t5 import options
 
 PERU, CHILE = "What is the capital of Peru?", "What is the capital of Chile?"
@@ -55,6 +56,18 @@ def test_surgery_moves_by_the_lambda_that_is_set(memory: BankMemory) -> None:
     assert isinstance(smallest, Material)
     assert {move["lambda"] for move in by_lambda.notes["moved"]} == {0.5}
     assert {move["lambda"] for move in smallest.notes["moved"]} != {0.5}
+
+
+@pytest.mark.parametrize("line", range(8))
+def test_the_slots_of_an_image_are_its_own_while_another_is_counted(memory: BankMemory, line: int) -> None:
+    changes = [AnswerChange(id, question, "Quito") for id, question in (("a", PERU), ("b", CHILE))]
+    first, second = memory.build(changes, options("gated"))
+    assert isinstance(first, Material)
+    assert isinstance(second, Material)
+    small, large = memory.fold([first]), memory.fold([first, second])
+    expected = memory.usage(small)
+    with before_line(BankMemory._count, line, lambda: memory.usage(large)):
+        assert memory.usage(small) == expected
 
 
 def test_gated_slots_take_no_lambda(memory: BankMemory) -> None:

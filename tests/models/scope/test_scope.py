@@ -306,3 +306,15 @@ def test_numbers_are_compared_whatever_the_words_around_them() -> None:
 def test_wordings_are_equal_but_for_case_spaces_and_final_punctuation() -> None:
     first, same, other = digest_wordings(["Who leads  X?", "who leads x", "Who led X?"])
     assert first == same != other
+
+
+def test_two_edits_whose_counterexample_differs_in_case_and_mark_are_both_kept_away(reader: Reader) -> None:
+    edits = view(
+        reader,
+        block(reader, "a", 1, PERU, counterexamples=["Peru's capital?"]),
+        block(reader, "b", 2, "Which city is the capital of Peru?", counterexamples=["PERU'S capital"]),
+    )
+    readings = reader.read(["Peru's capital?"]).readings
+    assert list(edits.edits_against.values()) == [{0, 1}]
+    eager = Scope(reader.scope.judge, Thresholds(replaces=0.01))
+    assert eager.find_same(readings, edits) == [[]]

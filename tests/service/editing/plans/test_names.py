@@ -8,7 +8,7 @@ from models.scope.spelling import resembling
 from service.editing.editor import Editor
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import PERU, edits, head, item, revert
-from tests.service.graph.requests import answers, define, fact, triple, values
+from tests.service.graph.requests import answers, define, fact, import_file, triple, values
 from tests.service.toy_graph import TOYS
 
 
@@ -57,6 +57,16 @@ async def test_a_subject_one_letter_away_from_a_known_one_is_no_new_one(editor: 
     assert "Chile is in use" in refused["detail"]
     assert "say `create` to" in refused["detail"]
     assert (await fact(editor, name, "capital", "Talca", create=True))["version"] == 1
+
+
+async def test_a_name_whose_ids_are_all_of_others_makes_no_new_thing(editor: Editor) -> None:
+    ids = ["n:zell", *(f"n:zell~{n}" for n in range(2, 20))]
+    rows = "".join(f"Thing {n},{id},motto,m\n" for n, id in enumerate(ids))
+    await import_file(editor, f"subject,subject_id,relation,object\n{rows}".encode())
+    refused = await fact(editor, "Zell", "motto", "x", create=True)
+    assert (refused["status"], refused["code"], await head(editor)) == (422, "invalid_input", 1)
+    assert "n:zell~19" in refused["detail"]
+    assert await values(editor, ids[-1], "motto") == ["m"]
 
 
 def test_short_names_and_other_digits_are_other_names() -> None:
