@@ -103,7 +103,7 @@ def build_proposals_router() -> APIRouter:
     async def show_all(page: ConsolePage, state: str = "open") -> Response:
         """List proposals, the newest first."""
         listing = await page.api.get("/admin/proposals", {"state": "all" if state == "all" else "open"})
-        return page.render("proposals.html", {"proposals": listing["proposals"], "state": state})
+        return page.render("proposals.html", {**listing, "state": state})
 
     @router.get(f"{PROPOSALS}/{{number}}")
     async def show(page: ConsolePage, number: str, fresh: str = "") -> Response:

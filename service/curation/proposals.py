@@ -5,28 +5,46 @@ Redis layout; no other module names these keys:
     {errata}:proposals:last        string   the largest number so far
     {errata}:proposals:rows        hash     number -> the proposal as it was made, as JSON
     {errata}:proposals:decisions   hash     number -> its decision, as JSON
+    {errata}:proposals:open        zset     the number of each that is not decided, by its end; +inf if claimed
+    {errata}:proposals:past        zset     the number of each other, scored by its end
+    {errata}:proposals:bytes       string   the size of the rows that ended
 
 A decision is claimed before its commit is made, so that one of two approvals, or of an approval and a rejection, is the
-decision. An approval that has no version yet was cut off: it may be repeated, and its commit is made once.
+decision. An approval that has no version yet is a claim. Its commit has the idempotency key of the proposal, which
+is the same for every approver, so the ledger says whether it was made; each reading of a claim settles it by that. A
+rejection closes the key.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import Any, Literal
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from errata.wire.wording import normalize_question
 from pydantic import BaseModel, ConfigDict
 
 from service.errors import NotFound, TooMany
+from service.ledger import keys
 from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
 
-LAST, ROWS, DECISIONS = (f"{PREFIX}proposals:{name}" for name in ("last", "rows", "decisions"))
-MAX_OPEN = 500  # proposals that wait at the same time
+LAST, ROWS, DECISIONS, OPEN, PAST, BYTES = (
+    f"{PREFIX}proposals:{name}" for name in ("last", "rows", "decisions", "open", "past", "bytes")
+)
+SCRIPT_KEYS = [DECISIONS, OPEN, PAST, ROWS, BYTES]
+MAX_OPEN, MAX_OPEN_BYTES = 500, 16_000_000  # proposals that wait at the same time
+MAX_PAST, MAX_PAST_BYTES = 10_000, 64_000_000  # beyond it those that ended first are dropped
+MAX_LISTED, MAX_LISTED_BYTES = 200, 1_000_000  # ended proposals in one list
+PAGE = 10  # rows that one command reads, each up to a megabyte
+STEP = 100  # proposals that one call cleans up
 KEEP_S = 28 * 86_400.0  # seconds for which a proposal can be read after its decision or its end
+CUT_OFF_S = 60.0  # after which an approval without a commit was cut off, and another may complete it
 
 
 class Row(BaseModel):
@@ -42,7 +60,7 @@ class Row(BaseModel):
     edits: list[dict[str, Any]]
     review: date | None = None
 
-    @property
+    @cached_property
     def subjects(self) -> frozenset[str]:
         """Return what the edits are about: questions, and relations of things."""
         return frozenset(map(_subject_of, self.edits))
@@ -60,6 +78,11 @@ class Decision(BaseModel):
     version: int | None = None
 
     @property
+    def is_claim(self) -> bool:
+        """Return whether it is an approval whose commit is not known to be made."""
+        return self.kind == "approved" and self.version is None
+
+    @property
     def day(self) -> date:
         """Return its day in UTC."""
         return datetime.fromtimestamp(self.time, UTC).date()
@@ -74,8 +97,17 @@ class Entry(BaseModel):
     decision: Decision | None
 
     def is_open(self, now: float) -> bool:
-        """Return whether it can still be approved."""
-        return self.decision is None and now < self.row.expires
+        """Return whether it can still be approved; one whose approval was cut off does not expire."""
+        if self.decision is None:
+            return now < self.row.expires
+        return self.decision.is_claim and now - self.decision.time > CUT_OFF_S
+
+
+class Listing(NamedTuple):
+    """Proposals, the newest first, and how many of those that ended are left out."""
+
+    entries: list[Entry]
+    left_out: int
 
 
 class Proposals:
@@ -83,6 +115,10 @@ class Proposals:
 
     def __init__(self, connection: Connection, clock: Callable[[], float] = time.time) -> None:
         self._connection, self._redis, self.clock = connection, connection.commands, clock
+        self._decide, self._retire = (
+            self._redis.register_script((Path(__file__).parent / f"{name}.lua").read_text(encoding="utf-8"))
+            for name in ("decide", "retire")
+        )
 
     async def add(
         self,
@@ -94,10 +130,10 @@ class Proposals:
     ) -> Row:
         """Store a proposal, and drop those that ended long ago."""
         now = self.clock()
-        entries = await self.all()
-        if sum(item.is_open(now) for item in entries) >= MAX_OPEN:
-            raise TooMany(f"{MAX_OPEN} proposals are open: approve or reject some first")
-        old = [item.row.number for item in entries if _end_of(item) < now - KEEP_S]
+        n_open, n_bytes = await self._clean_up()
+        if n_open >= MAX_OPEN or n_bytes >= MAX_OPEN_BYTES:
+            size = f"{n_open} proposals of {n_bytes:,} bytes are open"
+            raise TooMany(f"{size}: approve or reject some first")
         async with self._connection.call("store a proposal"):
             number = await self._redis.incrby(LAST, 1)
             row = Row(
@@ -109,57 +145,130 @@ class Proposals:
                 edits=list(map(dict, edits)),
                 review=review,
             )
-            await self._redis.hset(ROWS, str(number), row.model_dump_json())
-            if old:
-                await self._redis.hdel(ROWS, *map(str, old))
-                await self._redis.hdel(DECISIONS, *map(str, old))
+            writes = self._redis.pipeline(transaction=True)
+            writes.hset(ROWS, str(number), row.model_dump_json())
+            writes.zadd(OPEN, {str(number): row.expires})
+            await writes.execute()
         return row
 
-    async def all(self) -> list[Entry]:
-        """Return all proposals, the newest first."""
+    async def list_open(self) -> list[Entry]:
+        """Return the proposals that are not decided, the newest first."""
+        await self._clean_up()
         async with self._connection.call("read proposals"):
-            rows: Mapping[bytes, bytes] = await self._redis.hgetall(ROWS)
-            decisions: Mapping[bytes, bytes] = await self._redis.hgetall(DECISIONS)
-        entries = [_parse(data, decisions.get(number)) for number, data in rows.items()]
-        return sorted(entries, key=lambda item: -item.row.number)
+            numbers = await self._redis.zrange(OPEN, 0, -1)  # at most MAX_OPEN
+        return [item for item in await self._read(numbers) if item.is_open(self.clock())]
+
+    async def list_all(self) -> Listing:
+        """Return the proposals that wait, and as many of the others as a list may hold, those that ended last."""
+        await self._clean_up()
+        async with self._connection.call("read proposals"):
+            numbers = await self._redis.zrange(OPEN, 0, -1)
+            past = await self._redis.zrange(PAST, 0, MAX_LISTED - 1, desc=True)
+            n_past = await self._redis.zcard(PAST)
+        old = await self._read(past, MAX_LISTED_BYTES)
+        entries = {item.row.number: item for item in [*old, *await self._read(numbers)]}
+        return Listing([entries[number] for number in sorted(entries, reverse=True)], n_past - len(old))
 
     async def get(self, number: int) -> Entry:
         """Return one proposal."""
-        async with self._connection.call("read a proposal"):
-            row = await self._redis.hget(ROWS, str(number))
-            decision = await self._redis.hget(DECISIONS, str(number))
-        if row is None:
-            detail = (
-                f"there is no proposal {number}, or not any more: `errata proposals` lists those there are"
-            )
-            raise NotFound(detail, proposal=number)
-        return _parse(row, decision)
+        for item in await self._read([b"%d" % number]):
+            return item
+        detail = f"there is no proposal {number}, or not any more: `errata proposals` lists those there are"
+        raise NotFound(detail, proposal=number)
 
-    async def claim(self, number: int, decision: Decision) -> Decision:
-        """Make this the decision unless there is one, and return the one that holds."""
-        async with self._connection.call("decide about a proposal"):
-            await self._redis.hsetnx(DECISIONS, str(number), decision.model_dump_json())
-            data = await self._redis.hget(DECISIONS, str(number))
-        return decision if data is None else Decision.model_validate_json(data)
+    async def claim(self, item: Entry, decision: Decision, previous: Decision | None = None) -> Decision:
+        """Make this the decision in place of the previous, unless there is another, and return the one that holds."""
+        text = "" if previous is None else previous.model_dump_json()
+        return await self._put(item.row, decision, text) or decision
 
-    async def settle(self, number: int, decision: Decision) -> None:
-        """Replace a claim by the decision with its version."""
-        async with self._connection.call("decide about a proposal"):
-            await self._redis.hset(DECISIONS, str(number), decision.model_dump_json())
-
-    async def release(self, number: int) -> None:
+    async def release(self, item: Entry, decision: Decision) -> None:
         """Take a claim back whose commit was refused."""
+        await self._put(item.row, None, decision.model_dump_json())
+
+    async def settle(self, item: Entry, decision: Decision) -> Decision:
+        """Replace a claim by the decision with its version, which the ledger says, and return it."""
+        return await self._put(item.row, decision, "*") or decision
+
+    async def find_made(self, number: int, claim: Decision) -> Decision | None:
+        """Return the approval whose commit is in the ledger; None if there is no commit yet."""
+        key = keys.proposal(number)  # an older build gave the key to the approver
+        names = [keys.idempotency(keys.PROPOSALS, key), keys.idempotency(claim.by, key)]
+        async with self._connection.call("look for the commit of a proposal"):
+            versions = [item for item in await self._redis.mget(names) if item not in (None, keys.CLOSED)]
+            if not versions:
+                return None
+            place = keys.entry(int(versions[0]))
+            [(_, fields)] = await self._redis.xrange(keys.LOG, place, place)
+        commit = json.loads(fields[b"commit"])
+        return Decision(kind="approved", by=commit["author"], time=commit["time"], version=int(versions[0]))
+
+    async def close(self, number: int, claim: Decision) -> Decision | None:
+        """Make the ledger refuse a commit of the proposal from now on; return the approval if there is a commit."""
+        name = keys.idempotency(keys.PROPOSALS, keys.proposal(number))
+        async with self._connection.call("close a proposal"):
+            await self._redis.set(name, keys.CLOSED, nx=True, ex=keys.PROPOSAL_TTL_S)
+        return await self.find_made(number, claim)
+
+    async def _put(self, row: Row, decision: Decision | None, previous: str) -> Decision | None:
+        """Replace the previous decision ("*" for any), and return the one that holds."""
+        text = "" if decision is None else decision.model_dump_json()
+        place: tuple[str, float] = ("open", row.expires)
+        if decision is not None:
+            place = ("open", math.inf) if decision.is_claim else ("ended", decision.time)
+        elif row.expires <= self.clock():
+            place = ("ended", row.expires)
         async with self._connection.call("decide about a proposal"):
-            await self._redis.hdel(DECISIONS, str(number))
+            data = await self._decide(keys=SCRIPT_KEYS, args=[row.number, previous, text, *place])
+        return Decision.model_validate_json(data) if data else None
+
+    async def _read(self, numbers: Sequence[bytes], max_bytes: float = math.inf) -> list[Entry]:
+        """Return these proposals, the newest first, until they have so many bytes; settle claims by the ledger."""
+        items, n_bytes = [], 0
+        for start in range(0, len(numbers), PAGE):
+            page = numbers[start : start + PAGE]
+            async with self._connection.call("read proposals"):
+                rows = await self._redis.hmget(ROWS, page)
+                decisions = await self._redis.hmget(DECISIONS, page)
+            items += [_parse(*pair) for pair in zip(rows, decisions, strict=True) if pair[0] is not None]
+            n_bytes += sum(len(row or b"") for row in rows)
+            if n_bytes > max_bytes:
+                break
+        entries = []
+        for item in items:
+            claim = item.decision
+            if claim is not None and claim.is_claim:
+                approval = await self.find_made(item.row.number, claim)
+                decision = claim if approval is None else await self.settle(item, approval)
+                item = item.model_copy(update={"decision": decision})
+            entries.append(item)
+        return sorted(entries, key=lambda item: -item.row.number)
+
+    async def _clean_up(self) -> tuple[int, int]:
+        """Drop some of those that ended long ago; return how many are open, and their bytes."""
+        now = self.clock()
+        limits = [now, now - KEEP_S, MAX_PAST, MAX_PAST_BYTES, STEP]
+        while True:
+            async with self._connection.call("clean up proposals"):
+                n_open, n_bytes, n_unsorted = await self._retire(keys=SCRIPT_KEYS, args=limits)
+            if n_unsorted <= 0:
+                return n_open, n_bytes
+            await self._sort()
+
+    async def _sort(self) -> None:
+        """Sort the proposals that an older build stored into open ones and ended ones."""
+        cursor: int | None = None
+        while cursor != 0:
+            async with self._connection.call("sort proposals"):
+                cursor, rows = await self._redis.hscan(ROWS, cursor or 0, count=PAGE)
+                decisions = await self._redis.hmget(DECISIONS, list(rows)) if rows else []
+            for row, decision in zip(rows.values(), decisions, strict=True):
+                item = _parse(row, decision)
+                await self._put(item.row, item.decision, (decision or b"").decode())
 
 
 def _parse(row: bytes, decision: bytes | None) -> Entry:
     verdict = None if decision is None else Decision.model_validate_json(decision)
     return Entry(row=Row.model_validate_json(row), decision=verdict)
-
-
-def _end_of(item: Entry) -> float:
-    return item.row.expires if item.decision is None else item.decision.time
 
 
 def _subject_of(edit: Mapping[str, Any]) -> str:

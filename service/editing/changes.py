@@ -38,7 +38,9 @@ async def edit(editor: Editor, call: calls.Edit) -> Outcome:
     if call.of_document and DOCUMENTS not in editor.models.memories:
         raise refuse_documents(editor.models)
     if edits.measure:
-        order = Order(author, edits.expected_version, edits.dry_run, edits.strict, key, edits.review)
+        order = Order(
+            author, edits.expected_version, edits.dry_run, edits.strict, key, edits.review, call.key_owner
+        )
 
         async def make(timings: Timings) -> Result:
             plan = await asyncio.to_thread(EditPlan, edits, editor.models)  # a refusal here is counted, too

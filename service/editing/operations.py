@@ -30,6 +30,7 @@ class Edit(Call[wire.EditReceipt], limit_s=COMMIT_S):
     author: str
     key: str | None = None  # the idempotency key, with which it is made once however often it is sent
     of_document: bool = False
+    key_owner: str | None = None  # whose key it is; None is the author
 
     @property
     def is_write(self) -> bool:

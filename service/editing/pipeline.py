@@ -64,6 +64,11 @@ class Order:
     strict: bool = False  # refuse a commit with effects that are not meant
     idempotency_key: str | None = None
     review: date | None = None  # the day on which a person looks at its edits again
+    key_owner: str | None = None  # whose key it is; None is the author
+
+    @property
+    def owner(self) -> str:
+        return self.author if self.key_owner is None else self.key_owner
 
 
 @dataclass(frozen=True)
@@ -160,15 +165,15 @@ class Pipeline:
     async def remembers(self, author: str, idempotency_key: str) -> bool:
         return await self._ledger.find_version(author, idempotency_key) is not None
 
-    async def first_result(self, plan: Plan, author: str, idempotency_key: str) -> Result | None:
-        """Return the result of the author's first request with this key; None if there was none."""
-        version = await self._ledger.find_version(author, idempotency_key)
+    async def first_result(self, plan: Plan, owner: str, idempotency_key: str) -> Result | None:
+        """Return the result of the owner's first request with this key; None if there was none."""
+        version = await self._ledger.find_version(owner, idempotency_key)
         return None if version is None else await self._result_at(version, plan)
 
     async def _attempt(self, plan: Plan, order: Order, timings: Timings) -> Result:
         state = await self.newest()
         if order.idempotency_key is not None and not order.dry_run:
-            first_result = await self.first_result(plan, order.author, order.idempotency_key)
+            first_result = await self.first_result(plan, order.owner, order.idempotency_key)
             if first_result is not None:
                 return first_result
         check_day(order.review)  # the receipt of a request that is repeated after its day comes first
@@ -210,9 +215,9 @@ class Pipeline:
                 )
             try:
                 try:
-                    version = await self._ledger.append(commit, blocks, key)
+                    version = await self._ledger.append(commit, blocks, key, order.key_owner)
                 except LedgerUnavailable:  # perhaps only the reply was lost
-                    version = await self._ledger.append(commit, blocks, key)
+                    version = await self._ledger.append(commit, blocks, key, order.key_owner)
                 is_own = key is None or await self._is_own(version, commit)
             except LedgerUnavailable as error:
                 doubt = "whether the commit was made is not known: look at the log before you send it again"

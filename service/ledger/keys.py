@@ -6,6 +6,7 @@
     {errata}:image:<version>  string   manifest: which blocks every memory has at that version (JSON)
     {errata}:images           zset     the versions that have a manifest, scored by themselves
     {errata}:idem:<author>:<key>  string  the version that the author's request with this Idempotency-Key made; 7 days
+    {errata}:idem::<key>      string   the same of a proposal, for all approvers, or `closed`; 10 years
     {errata}:imports          hash     unfinished import -> what it has in Redis (service/graph); gone with its commit
     {errata}:dropping         hash     imports claimed as dead, until their rows are deleted
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; for an hour
@@ -40,6 +41,9 @@ RESTORE = PREFIX + "restore"
 SCHEMA = PREFIX + "schema"
 
 IDEMPOTENCY_TTL_S = 7 * 24 * 3600
+PROPOSAL_TTL_S = 10 * 366 * 24 * 3600  # seconds for which it is known whether a proposal was made
+PROPOSALS = ""  # owner of the keys of proposals; no person has an empty name
+CLOSED = b"closed"  # in place of a version: with this key no commit can be made any more
 
 
 def block(digest: str) -> str:
@@ -50,9 +54,14 @@ def manifest(version: int) -> str:
     return f"{PREFIX}image:{version}"
 
 
-def idempotency(author: str, key: str) -> str:
-    """Return the key of one author's Idempotency-Key; the quoted author has no colon."""
-    return f"{PREFIX}idem:{quote(author, safe='')}:{key}"
+def idempotency(owner: str, key: str) -> str:
+    """Return the key of one owner's Idempotency-Key, as a rule the author's; the quoted name has no colon."""
+    return f"{PREFIX}idem:{quote(owner, safe='')}:{key}"
+
+
+def proposal(number: int) -> str:
+    """Return the Idempotency-Key of a proposal."""
+    return f"errata-proposal-{number}"
 
 
 def check(name: str) -> str:

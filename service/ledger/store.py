@@ -10,7 +10,7 @@ from redis.exceptions import ResponseError
 
 from models.blocks import Block, Image
 from models.versioned_blocks import KnownBlocks
-from service.errors import LedgerNotEmpty, NotFound, NotReady, StaleVersion
+from service.errors import LedgerNotEmpty, NotFound, NotReady, ProposalClosed, StaleVersion
 from service.ledger import keys, manifests
 from service.ledger import manifests as rows
 from service.ledger.commit import IMPORT, Commit, Entry, StreamEntry, corrupt, data_replaced, decode_chain
@@ -59,11 +59,18 @@ class RedisLedger:
         return int(version), digest.decode()
 
     async def append(
-        self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
+        self,
+        commit: Commit,
+        blocks: Iterable[Block] = (),
+        idempotency_key: str | None = None,
+        owner: str | None = None,
     ) -> int:
         """Append the commit with all of `blocks`, or change nothing.
 
         Appending the same commit again is harmless, so a caller that got no reply may call once more.
+
+        Args:
+            owner: Whose key it is; None is the author.
 
         Returns:
             The version of the commit, or, for a known idempotency key, that of the first request.
@@ -71,12 +78,13 @@ class RedisLedger:
         Raises:
             StaleVersion: Another writer was faster.
             NotReady: A restore is under way.
+            ProposalClosed: The key is that of a proposal that was rejected.
         """
         Commit.decode(commit.encoded, commit.version)  # a commit that cannot be read back must not be written
         blocks = list(blocks)
         for _ in range(STORE_ATTEMPTS):
             await rows.store(self.connection, blocks)
-            version = await self._run_append(commit, blocks, idempotency_key)
+            version = await self._run_append(commit, blocks, idempotency_key, owner)
             if version != ROWS_MISSING:
                 return version
         raise NotReady("rows were lost as often as they were stored: send it again")
@@ -119,13 +127,16 @@ class RedisLedger:
         commit: Commit,
         blocks: Sequence[Block] = (),
         idempotency_key: str | None = None,
+        owner: str | None = None,
         by_restore: bool = False,
     ) -> int:
-        name = keys.LOG if idempotency_key is None else keys.idempotency(commit.author, idempotency_key)
+        owner = commit.author if owner is None else owner
+        name = keys.LOG if idempotency_key is None else keys.idempotency(owner, idempotency_key)
+        ttl_s = keys.PROPOSAL_TTL_S if owner == keys.PROPOSALS else keys.IDEMPOTENCY_TTL_S
         script_keys = [keys.LOG, keys.IMPORTS, name, keys.RESTORE]
         script_keys += [keys.block(block.digest) for block in blocks]
         args = [commit.version, commit.previous, commit.digest, commit.encoded]
-        args += [0 if idempotency_key is None else keys.IDEMPOTENCY_TTL_S, "back" if by_restore else ""]
+        args += [0 if idempotency_key is None else ttl_s, "back" if by_restore else ""]
         args += [edit.id for edit in commit.edits if edit.method == IMPORT]
         async with self.connection.call("append a commit"):
             try:
@@ -135,6 +146,8 @@ class RedisLedger:
                 if reply.startswith("SWEPT"):
                     detail = "another editor claimed this import as dead: nothing was imported; send it again"
                     raise NotReady(detail) from error
+                if reply.startswith("CLOSED"):
+                    raise _closed() from error
                 if reply.startswith("RESTORING"):
                     raise _restoring(commit.version - 1, int(reply.split()[1])) from error
                 if reply.startswith("FORKED"):
@@ -144,9 +157,11 @@ class RedisLedger:
             raise StaleVersion.at(current=-1 - version, expected=commit.version - 1)
         return version
 
-    async def find_version(self, author: str, idempotency_key: str) -> int | None:
+    async def find_version(self, owner: str, idempotency_key: str) -> int | None:
         async with self.connection.call("look up an Idempotency-Key"):
-            version = await self._redis.get(keys.idempotency(author, idempotency_key))
+            version = await self._redis.get(keys.idempotency(owner, idempotency_key))
+        if version == keys.CLOSED:
+            raise _closed()
         return None if version is None else int(version)
 
     async def read(self, after: int, limit: int = 1000, previous: str | None = None) -> list[Commit]:
@@ -249,6 +264,10 @@ class RedisLedger:
     async def forget(self, replica_id: str) -> None:
         async with self.connection.call("forget a replica"):
             await self._redis.hdel(keys.REPLICAS, replica_id)
+
+
+def _closed() -> ProposalClosed:
+    return ProposalClosed("the proposal is rejected: nothing was changed", state="rejected")
 
 
 def _restore_target(value: bytes) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 from uuid import uuid4
@@ -13,21 +14,21 @@ from errata import wire
 from errata.wire.base import MAX_TEXT_CHARS
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from service.curation.proposals import Decision, Entry, Proposals
+from service.curation.proposals import CUT_OFF_S, Decision, Entry, Proposals
 from service.editing.operations import Edit, ListVersions
-from service.errors import Forbidden, ProposalClosed, StaleVersion
+from service.errors import ErrataError, Forbidden, LedgerUnavailable, ProposalClosed, StaleVersion
 from service.http.auth import get_caller
 from service.http.body import ASKING, json_body
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
+from service.ledger import keys
 from service.outcome import CODE, VERSION, Outcome
 
 NEEDS_ANOTHER = (
     "proposal {} is your own: another key approves it, or the service is started with --self-approval"
 )
-CUT_OFF_S = 60.0  # after which an approval without a commit was cut off, and another may complete it
 TRIALS = 10  # dry runs of one proposal, while others make a commit before each
 LOOK_EVERY_S = 0.1  # pause between two looks at the approval of another
 
@@ -44,16 +45,19 @@ def build_router(store: Proposals, editor: EditorClient) -> APIRouter:
     @router.get("/admin/proposals", **document(wire.ProposalList))
     async def list_proposals(state: State = "open") -> wire.ProposalList:
         """List proposals, the newest first."""
-        entries, now = await store.all(), store.clock()
-        matches = [item for item in entries if state == "all" or item.is_open(now)]
-        return wire.ProposalList(proposals=[_to_wire(item, entries, now) for item in matches])
+        entries, left_out = await store.list_all() if state == "all" else (await store.list_open(), 0)
+        now, rivals = store.clock(), _find_rivals(entries, store.clock())
+        items = [_to_wire(item, rivals, now) for item in entries]
+        return wire.ProposalList(proposals=items, left_out=left_out)
 
     @router.get("/admin/proposals/{number}", **document(wire.Proposal, 404))
     async def get_proposal(number: Number) -> wire.Proposal:
         """Return a proposal. The report of an open one is measured now, on the newest version."""
-        item, entries, now = await store.get(number), await store.all(), store.clock()
-        measures = await _measure(editor, item) if item.is_open(now) else {}
-        return _to_wire(item, entries, now, **measures)
+        item, now = await store.get(number), store.clock()
+        if not item.is_open(now):
+            return _to_wire(item, {}, now)
+        rivals = _find_rivals(await store.list_open(), now)
+        return _to_wire(item, rivals, now, **await _measure(editor, item))
 
     return router
 
@@ -72,8 +76,9 @@ def build_propose_router(store: Proposals, editor: EditorClient) -> APIRouter:
         row = await store.add(author, body.message, edits, body.expires_in_s, body.review)
         response.status_code = 201
         report = json.loads(outcome.body)["report"]
-        item = Entry(row=row, decision=None)
-        return _to_wire(item, await store.all(), store.clock(), report=report, measured_at=head)
+        item, now = Entry(row=row, decision=None), store.clock()
+        rivals = _find_rivals(await store.list_open(), now)
+        return _to_wire(item, rivals, now, report=report, measured_at=head)
 
     return router
 
@@ -86,7 +91,7 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
     async def approve(number: Number, body: ApprovalBody, request: Request, response: Response) -> Any:
         """Make the commit of a proposal. Its author may not, unless the service allows it.
 
-        409 `proposal_closed`: somebody else was faster, and has approved it or rejected it.
+        409 `proposal_closed`: another key was faster, and has approved it or rejected it.
         """
         item, caller = await store.get(number), get_caller(request).name
         summarize(request, f"proposal {number} by {item.row.author}")
@@ -96,20 +101,16 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
         holding = await _claim(store, item, decision)
         if holding.kind == "rejected":
             raise _refuse_closed(number, holding)
-        if holding.version is None:
+        if holding.is_claim:
             outcome = await _commit(editor, item, holding, body)
-            if outcome.status >= 400:
-                if (
-                    holding.by == caller or outcome.status < 500
-                ):  # refused, so not made by a dead approver either
-                    await store.release(number)
+            approval = await _settle(store, item, holding, outcome)
+            if approval is None:
                 return respond(outcome)
-            holding = holding.model_copy(update={"version": json.loads(outcome.body)["version"]})
-            await store.settle(number, holding)
+            holding = approval
         if holding.by != caller:
             raise _refuse_closed(number, holding)
         response.headers[VERSION] = str(holding.version)
-        return _to_wire(Entry(row=item.row, decision=holding), [], store.clock())
+        return _to_wire(Entry(row=item.row, decision=holding), {}, store.clock())
 
     @router.post("/admin/proposals/{number}/rejection", **document(wire.Proposal, 404, 409))
     async def reject(number: Number, body: RejectionBody, request: Request) -> wire.Proposal:
@@ -118,10 +119,10 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
         summarize(request, f"proposal {number} by {item.row.author}: {body.reason}")
         caller = get_caller(request).name
         decision = Decision(kind="rejected", by=caller, time=store.clock(), reason=body.reason)
-        holding = await _claim(store, item, decision)
+        holding = await _reject(store, item, decision)
         if holding != decision:
             raise _refuse_closed(number, holding)
-        return _to_wire(Entry(row=item.row, decision=holding), [], store.clock())
+        return _to_wire(Entry(row=item.row, decision=holding), {}, store.clock())
 
     return router
 
@@ -131,6 +132,17 @@ def describe(item: Entry) -> str:
     text = f"{item.row.message}\n\n" if item.row.message else ""
     origin = f"Proposal {item.row.number} by {item.row.author}"
     return f"{text[: MAX_TEXT_CHARS - len(origin)]}{origin}"
+
+
+async def _reject(store: Proposals, item: Entry, decision: Decision) -> Decision:
+    """Make this rejection the decision unless another holds, or the ledger has the commit; return what holds."""
+    holding = await _claim(store, item, decision)
+    if holding != decision and not holding.is_claim:
+        return holding
+    approval = await store.close(item.row.number, holding)
+    if approval is not None:
+        return await store.settle(item, approval)
+    return await store.claim(item, decision, holding)
 
 
 async def _claim(store: Proposals, item: Entry, decision: Decision) -> Decision:
@@ -143,9 +155,9 @@ async def _claim(store: Proposals, item: Entry, decision: Decision) -> Decision:
         detail = f"proposal {item.row.number} has expired: propose it again"
         raise ProposalClosed(detail, state="expired")
     while True:
-        holding = await store.claim(item.row.number, decision)
-        is_being_made = holding.kind == "approved" and holding.version is None and holding.by != decision.by
-        if not is_being_made or store.clock() - holding.time > CUT_OFF_S:
+        holding = await store.claim(item, decision)
+        is_by_another = holding.by != decision.by or holding.kind != decision.kind
+        if not (holding.is_claim and is_by_another) or store.clock() - holding.time > CUT_OFF_S:
             return holding
         await asyncio.sleep(LOOK_EVERY_S)
 
@@ -153,10 +165,31 @@ async def _claim(store: Proposals, item: Entry, decision: Decision) -> Decision:
 async def _commit(
     editor: EditorClient, item: Entry, decision: Decision, request: wire.ApprovalRequest
 ) -> Outcome:
-    """Make the commit of an approval; its idempotency key is that of the proposal, so one repeated makes no other."""
+    """Make the commit of an approval; its key is the proposal's, so another approver makes no second one."""
     day = item.row.review and max(item.row.review, decision.day)
     order = _order(item.row.edits, describe(item), day).model_copy(update=dict(request))
-    return await editor.call(Edit(order, decision.by, f"errata-proposal-{item.row.number}"))
+    call = Edit(order, decision.by, keys.proposal(item.row.number), key_owner=keys.PROPOSALS)
+    try:
+        return await editor.call(call)
+    except ErrataError as error:
+        return Outcome.of(error, None)
+
+
+async def _settle(store: Proposals, item: Entry, claim: Decision, outcome: Outcome) -> Decision | None:
+    """Return the approval if the ledger has its commit, whatever the outcome was.
+
+    Otherwise give the claim back, unless the commit may still be made: the next reader finds out.
+    """
+    try:
+        approval = await store.find_made(item.row.number, claim)
+        if approval is not None:
+            return await store.settle(item, approval)
+        if outcome.status < 500 or "in_doubt" not in json.loads(outcome.body):
+            await store.release(item, claim)
+    except LedgerUnavailable:
+        if outcome.status < 400:
+            raise
+    return None
 
 
 def _refuse_closed(number: int, decision: Decision) -> ProposalClosed:
@@ -198,12 +231,25 @@ async def _try(editor: EditorClient, author: str, order: wire.EditRequest) -> tu
     return outcome, head
 
 
-def _to_wire(item: Entry, entries: Sequence[Entry], now: float, **measures: Any) -> wire.Proposal:
+def _find_rivals(entries: Sequence[Entry], now: float) -> Mapping[str, list[int]]:
+    """Map each subject of an open proposal to the numbers of those that are about it."""
+    rivals = defaultdict(list)
+    for item in entries:
+        if item.is_open(now):
+            for subject in item.row.subjects:
+                rivals[subject].append(item.row.number)
+    return rivals
+
+
+def _to_wire(item: Entry, rivals: Mapping[str, Sequence[int]], now: float, **measures: Any) -> wire.Proposal:
     row, decision = item.row, item.decision
-    rivals = [other.row for other in entries if other.row.number != row.number and other.is_open(now)]
+    is_open = item.is_open(now)
+    conflicts = (
+        {number for subject in row.subjects for number in rivals.get(subject, ())} if is_open else set()
+    )
     fields: dict[str, Any] = (
         {}
-        if decision is None
+        if decision is None or is_open
         else {
             "decided_by": decision.by,
             "decision_time": datetime.fromtimestamp(decision.time, UTC),
@@ -213,16 +259,14 @@ def _to_wire(item: Entry, entries: Sequence[Entry], now: float, **measures: Any)
     )
     return wire.Proposal(
         number=row.number,
-        state=decision.kind if decision else "open" if item.is_open(now) else "expired",
+        state="open" if is_open else decision.kind if decision else "expired",
         author=row.author,
         time=datetime.fromtimestamp(row.time, UTC),
         message=row.message,
         edits=row.edits,
         expires=datetime.fromtimestamp(row.expires, UTC),
         review=row.review,
-        conflicts=[rival.number for rival in rivals if rival.subjects & row.subjects]
-        if item.is_open(now)
-        else [],
+        conflicts=sorted(conflicts - {row.number}, reverse=True),
         **fields,
         **measures,
     )

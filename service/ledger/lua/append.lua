@@ -9,7 +9,7 @@
 -- Returns the version this request made, now or earlier; -1 - (current version) when the caller is stale; 0 when a
 -- row is not there, because a failover lost it after it was stored.
 -- Errors: FORKED, the log has another commit where this one follows; RESTORING, a restore leads to the version named;
--- SWEPT, the import named was claimed as dead and has lost its rows.
+-- SWEPT, the import named was claimed as dead and has lost its rows; CLOSED, the proposal of the key was rejected.
 -- A commit that is sent again because its reply was lost is recognised by its digest and not made twice. The notes of
 -- its imports go with it, so that nobody claims them any more.
 
@@ -23,6 +23,7 @@ end
 
 if ARGV[5] ~= '0' then
   local version = redis.call('GET', KEYS[3])
+  if version == 'closed' then return redis.error_reply('CLOSED') end
   if version then return tonumber(version) end
 end
 

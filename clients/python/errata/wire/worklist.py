@@ -162,3 +162,5 @@ class ProposalList(Response):
 
     proposals: list[Proposal]
     """The proposals, the newest first."""
+    left_out: int = 0
+    """Number of decided or expired proposals that are left out of the list: those that ended first."""

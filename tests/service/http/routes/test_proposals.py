@@ -9,15 +9,31 @@ from typing import Any
 
 import httpx
 import pytest
+import redis
 from fastapi import FastAPI
 
 from service.config import Settings
+from service.curation import proposals as store
 from service.curation import upkeep as reviews
-from service.curation.proposals import Decision, Proposals
+from service.curation.proposals import (
+    BYTES,
+    CUT_OFF_S,
+    DECISIONS,
+    LAST,
+    OPEN,
+    PAST,
+    ROWS,
+    Decision,
+    Proposals,
+    Row,
+)
 from service.editing.editor import Editor
-from service.editing.operations import ListVersions
+from service.editing.operations import Edit, ListVersions
+from service.errors import LedgerUnavailable
 from service.http.deployment_client import EditorClient
-from service.http.routes.proposals import CUT_OFF_S
+from service.http.routes import proposals as routes
+from service.ledger import keys
+from service.ledger.store import RedisLedger
 from tests.service.http.conftest import ADMIN, Run, client_of, serve
 from tests.service.http.listening import listening
 from tests.service.http.test_console import hidden_fields
@@ -303,7 +319,7 @@ async def test_an_approval_that_was_cut_off_is_completed_by_another(
 ) -> None:
     await propose(people["bo"])
     claim = Decision(kind="approved", by="cy", time=time.time() - CUT_OFF_S - 1)
-    await Proposals(app.state.access.connection).claim(1, claim)
+    await put_claim(app, claim)
     reply = await people["di"].post("/admin/proposals/1/approval", json={})
     assert (reply.status_code, reply.json()["by"], reply.json()["version"]) == (409, "cy", 1)
     assert (await people["di"].get("/admin/versions/1")).json()["author"] == "cy"
@@ -314,8 +330,168 @@ async def test_a_cut_off_approval_whose_commit_is_refused_leaves_the_proposal_op
 ) -> None:
     await propose(people["bo"])
     claim = Decision(kind="approved", by="cy", time=time.time() - CUT_OFF_S - 1)
-    await Proposals(app.state.access.connection).claim(1, claim)
+    await put_claim(app, claim)
     stale = await people["di"].post("/admin/proposals/1/approval", json={"expected_version": 9})
     assert stale.json()["code"] == "stale_version"
     rejected = await people["di"].post("/admin/proposals/1/rejection", json={"reason": "not so"})
     assert (rejected.status_code, rejected.json()["state"]) == (200, "rejected")
+
+
+async def put_claim(app: FastAPI, claim: Decision) -> None:
+    store = Proposals(app.state.access.connection)
+    await store.claim(await store.get(1), claim)
+
+
+@pytest.mark.parametrize("sees", [True, False], ids=["the ingress sees it", "the ingress sees nothing"])
+async def test_an_approval_that_is_cut_right_after_its_append_is_made_once_and_never_rejected(
+    people: Mapping[str, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch, sees: bool
+) -> None:
+    """The editor loses the reply of each append, and with `sees` false the ingress cannot look either."""
+    rounds, run, find = (50 if sees else 5), RedisLedger._run_append, Proposals.find_made
+    is_cut = False
+
+    async def run_and_cut(ledger: RedisLedger, *args: Any, **options: Any) -> int:
+        version = await run(ledger, *args, **options)
+        if is_cut:
+            raise LedgerUnavailable("the connection was cut")
+        return version
+
+    async def find_unless_cut(store: Proposals, *args: Any) -> Decision | None:
+        if is_cut and not sees:
+            raise LedgerUnavailable("the connection was cut")
+        return await find(store, *args)
+
+    monkeypatch.setattr(RedisLedger, "_run_append", run_and_cut)
+    monkeypatch.setattr(Proposals, "find_made", find_unless_cut)
+    for number in range(1, rounds + 1):
+        await propose(people["bo"], edits=[EDIT | {"question": f"who runs mill {number}?"}])
+        path, is_cut = f"/admin/proposals/{number}", True
+        cut = await people["cy"].post(f"{path}/approval", json={})
+        is_cut = False
+        assert cut.status_code == (200 if sees else 503)
+        attempts: list[tuple[str, dict[str, str]]] = [("rejection", {"reason": "no"}), ("approval", {})]
+        for action, body in attempts if number % 2 else reversed(attempts):
+            reply = await people["di"].post(f"{path}/{action}", json=body)
+            problem = reply.json()
+            assert (reply.status_code, problem["state"], problem["by"]) == (409, "approved", "cy")
+            assert problem["version"] == number
+        item = (await people["bo"].get(path)).json()
+        assert (item["state"], item["decided_by"], item["version"]) == ("approved", "cy", number)
+        assert await head(people["bo"]) == number
+    again = await people["cy"].post("/admin/proposals/1/approval", json={})
+    assert (again.status_code, again.json()["version"]) == (200, 1)
+    commit = (await people["bo"].get("/admin/versions/1")).json()
+    assert (commit["author"], commit["message"]) == ("cy", "Bo left\n\nProposal 1 by bo")
+
+
+async def test_a_claim_whose_commit_is_made_does_not_expire(
+    app: FastAPI, people: Mapping[str, httpx.AsyncClient], raw: redis.Redis
+) -> None:
+    """The ingress died right after the commit, and the proposal has ended since."""
+    await propose(people["bo"], expires_in_s=1)
+    assert (await people["cy"].post("/admin/proposals/1/approval", json={})).status_code == 200
+    claim = Decision(kind="approved", by="cy", time=time.time() - CUT_OFF_S - 1)
+    raw.hset(DECISIONS, "1", claim.model_dump_json())
+    await asyncio.sleep(1.1)
+    [item] = (await people["bo"].get("/admin/proposals?state=all")).json()["proposals"]
+    assert (item["state"], item["version"]) == ("approved", 1)
+
+
+async def test_a_rejection_ends_an_approval_that_is_still_under_way(
+    app: FastAPI, people: Mapping[str, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An approval waits for the editor so long that another rejects it: it commits nothing afterwards."""
+    await propose(people["bo"])
+    call, is_waiting, may_go = EditorClient.call, asyncio.Event(), asyncio.Event()
+
+    async def call_late(editor: EditorClient, query: Any, *rest: Any) -> Any:
+        if isinstance(query, Edit):
+            is_waiting.set()
+            await may_go.wait()
+        return await call(editor, query, *rest)
+
+    monkeypatch.setattr(EditorClient, "call", call_late)
+    monkeypatch.setattr(routes, "CUT_OFF_S", 0.0)
+    approval = asyncio.create_task(people["cy"].post("/admin/proposals/1/approval", json={}))
+    await is_waiting.wait()
+    rejection = await people["di"].post("/admin/proposals/1/rejection", json={"reason": "no"})
+    may_go.set()
+    late = await approval
+    assert (rejection.status_code, late.status_code, late.json()["code"]) == (200, 409, "proposal_closed")
+    assert (await people["bo"].get("/admin/proposals/1")).json()["state"] == "rejected"
+    assert await head(people["bo"]) == 0
+
+
+async def test_claims_that_an_older_build_left_are_settled_by_its_own_key(
+    people: Mapping[str, httpx.AsyncClient], raw: redis.Redis
+) -> None:
+    """An older build gave the idempotency key of a proposal to its approver, and did not sort proposals."""
+    for number in (1, 2):
+        await propose(people["bo"], edits=[EDIT | {"question": f"who runs mill {number}?"}])
+    assert (await people["cy"].post("/admin/proposals/1/approval", json={})).status_code == 200
+    raw.rename(keys.idempotency(keys.PROPOSALS, keys.proposal(1)), keys.idempotency("cy", keys.proposal(1)))
+    for number in (1, 2):
+        claim = Decision(kind="approved", by="cy", time=time.time() - CUT_OFF_S - 1)
+        raw.hset(DECISIONS, str(number), claim.model_dump_json())
+    raw.delete(OPEN, PAST, BYTES)
+    items = (await people["bo"].get("/admin/proposals?state=all")).json()["proposals"]
+    assert [(item["number"], item["state"], item["version"]) for item in items] == [
+        (2, "open", None),
+        (1, "approved", 1),
+    ]
+    reply = await people["di"].post("/admin/proposals/2/rejection", json={"reason": "no"})
+    assert (reply.status_code, reply.json()["decided_by"]) == (200, "di")
+    assert await head(people["bo"]) == 1
+
+
+async def test_ten_thousand_ended_proposals_cost_no_call_more_than_a_fifth_of_a_second(
+    people: Mapping[str, httpx.AsyncClient], raw: redis.Redis
+) -> None:
+    """They are as an older build left them, of 1 to 10 kB each; the first call sorts them."""
+    now = time.time()
+    for start in range(1, 10_001, 1000):
+        rows, decisions = {}, {}
+        for number in range(start, start + 1000):
+            edits = [EDIT | {"answer": "a" * 1000}] * (1 + number % 9)
+            row = Row(number=number, author="bo", time=now, expires=now + 99, message="", edits=edits)
+            rows[str(number)] = row.model_dump_json()
+            decision = Decision(kind="rejected", by="cy", time=now - 20_000 + number)
+            decisions[str(number)] = decision.model_dump_json()
+        raw.hset(ROWS, mapping=rows)
+        raw.hset(DECISIONS, mapping=decisions)
+    raw.set(LAST, 10_000)
+    while raw.zcard(PAST) < 10_000:
+        assert (await people["bo"].get("/admin/proposals")).status_code == 200
+    for make in (
+        lambda: people["bo"].get("/admin/proposals"),
+        lambda: people["bo"].get("/admin/proposals?state=all"),
+        lambda: people["bo"].post("/admin/proposals", json={"edits": [EDIT]}),
+    ):
+        times_s = []
+        for _ in range(3):
+            start_s = time.perf_counter()
+            reply = await make()
+            times_s.append(time.perf_counter() - start_s)
+            assert reply.status_code in (200, 201)
+        assert min(times_s) < 0.2
+    page = (await people["bo"].get("/admin/proposals?state=all")).json()
+    assert page["proposals"][3]["number"] == 10_000
+    assert len(page["proposals"]) + page["left_out"] == 10_003
+
+
+async def test_ended_proposals_are_bounded_in_number_and_bytes(
+    people: Mapping[str, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch, raw: redis.Redis
+) -> None:
+    monkeypatch.setattr(store, "MAX_PAST", 3)
+    for number in range(1, 6):
+        await propose(people["bo"], message="x" * 100)
+        await people["cy"].post(f"/admin/proposals/{number}/rejection", json={"reason": "no"})
+    items = (await people["bo"].get("/admin/proposals?state=all")).json()["proposals"]
+    assert [item["number"] for item in items] == [5, 4, 3]
+    assert int(raw.get(BYTES) or 0) == sum(map(len, raw.hvals(ROWS)))
+    monkeypatch.setattr(store, "MAX_PAST_BYTES", int(raw.get(BYTES) or 0) - 1)
+    assert len((await people["bo"].get("/admin/proposals?state=all")).json()["proposals"]) == 2
+    monkeypatch.setattr(store, "MAX_OPEN_BYTES", 1)
+    await propose(people["bo"])
+    reply = await people["bo"].post("/admin/proposals", json={"edits": [EDIT]})
+    assert (reply.status_code, reply.json()["code"]) == (429, "too_many")

@@ -112,6 +112,8 @@ def draw_proposals(page: wire.ProposalList) -> RenderableType:
         if item.conflicts:
             words += f"  (conflicts with {', '.join(map(str, item.conflicts))})"
         table.add_row(str(item.number), age(item.time), item.author, state, one_line(words))
+    if page.left_out:
+        table.caption = f"{page.left_out:,} more that ended before are not listed"
     return table
 
 
