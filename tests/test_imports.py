@@ -52,7 +52,8 @@ MAY = {
     },
     "service/editing": {
         *("service.editing", "service.ledger", "service.errors", "service.config", "service.choice"),
-        *("service.concurrency", "service.metrics", "service.tracing", "service.curation"),
+        *("service.concurrency", "service.supervision", "service.metrics", "service.tracing"),
+        "service.curation",
         *(
             "service.loading",
             "service.outcome",
@@ -101,7 +102,7 @@ MAY = {
             "service.config",
             "service.metrics",
         ),
-        *("service.concurrency", "service.logs", "service.tracing", "service.choice"),
+        *("service.concurrency", "service.supervision", "service.logs", "service.tracing", "service.choice"),
         *(
             "service.scheduling",
             "service.outcome",

@@ -116,10 +116,7 @@ def build_router(models: ModelRouter, editor: EditorClient) -> APIRouter:
 
     @router.get("/v1/models", **document(ModelList))
     async def list_models() -> ModelList:
-        """List the systems with their memories, sizes and replicas; OpenAI's clients read it, too.
-
-        A system that is down is listed as it was described last, or without memories, and is not `ready`.
-        """
+        """List the systems with their memories and replicas; one that is down as it was, and not `ready`."""
         replicas = None
         with suppress(ErrataError):
             replicas = await editor.find_replicas()

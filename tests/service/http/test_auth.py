@@ -62,7 +62,8 @@ async def test_a_key_that_calls_too_often_is_told_when_to_come_back(config: Sett
         replies = [await client.get("/admin/versions", headers=ADMIN) for _ in range(4)]
         assert [reply.status_code for reply in replies] == [200, 200, 200, 429]
         assert replies[-1].json()["code"] == "too_many"
-        assert 1 <= int(replies[-1].headers["retry-after"]) <= 60
+        # The minute has to end, and a third of the next to pass, before there is room for one more.
+        assert 20 <= int(replies[-1].headers["retry-after"]) <= 80
         assert (await client.get("/healthz")).status_code == 200
 
 

@@ -41,9 +41,9 @@ def read_rows() -> list[str]:
 
 async def test_every_call_that_takes_a_body_has_a_row(app: FastAPI) -> None:
     calls = [call for row in read_rows() for call in CALL.findall(row)]
-    mounted = set(walk(app.router.routes))
-    assert mounted >= APPLICATIONS
-    assert sorted(calls) == sorted({*mounted - APPLICATIONS, ("POST", PATH)})
+    bodies = set(walk(app.router.routes))
+    assert bodies >= APPLICATIONS
+    assert sorted(calls) == sorted({*bodies - APPLICATIONS, ("POST", PATH)})
 
 
 def test_a_row_says_who_sends_it_what_bounds_it_and_where_it_is_done() -> None:
