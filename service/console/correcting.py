@@ -15,7 +15,16 @@ from urllib.parse import quote
 from errata.wire.documents import DOCUMENT, DOCUMENTS
 from fastapi import APIRouter, Response
 
-from service.console.pages import ConsolePage, Page, lines_of, own_path, read_count, read_number, redirect
+from service.console.pages import (
+    MAX_LIST,
+    ConsolePage,
+    Page,
+    lines_of,
+    own_path,
+    read_count,
+    read_number,
+    redirect,
+)
 from service.console.session import PATH, Form
 from service.local_routes import JSON, RouteRefusal
 
@@ -122,7 +131,10 @@ def _body(form: Form) -> JSON:
         item |= {
             "paraphrases": lines_of(form.get("wordings", "")),
             "counterexamples": lines_of(form.get("counterexamples", "")),
-            "replaces": [read_number(edit) for edit in form.get("replaces", "").replace(",", " ").split()],
+            "replaces": [
+                read_number(edit)
+                for edit in form.get("replaces", "").replace(",", " ").split(maxsplit=MAX_LIST)
+            ],
         }
         item |= {"model": form["model"]} if form.get("model") else {}
     review = {"review": form["review"]} if form.get("review") else {}

@@ -6,6 +6,8 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, get_args
 from urllib.parse import quote, urlencode, urlsplit
@@ -42,6 +44,7 @@ AWAY = (
     "Asking and reading go on from its last state; changes wait until it is back."
 )
 NUMBER = re.compile(r"\d{1,15}")  # more digits may be no int
+MAX_LIST = 100  # items of a list that are passed on, of which the routes take fewer
 MAX_ROWS = 20  # facts of an import that its page shows
 NO_CHANGES = "No change can be made now: {}."
 STILL_HERE = "What you wrote is still here: send it again when the service takes it."
@@ -264,7 +267,8 @@ def read_count(text: str) -> int:
 
 
 def lines_of(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    """Return the lines with a text, up to a number that the routes refuse."""
+    return [*islice(filter(None, map(str.strip, StringIO(text))), MAX_LIST)]
 
 
 def install_refusals(app: FastAPI) -> None:

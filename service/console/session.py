@@ -11,7 +11,6 @@ import hmac
 import re
 import secrets
 from collections.abc import AsyncGenerator
-from urllib.parse import parse_qsl
 
 from fastapi import Request, Response
 from python_multipart.multipart import parse_options_header
@@ -26,7 +25,7 @@ SESSION_S = 12 * 3_600  # seconds after which a person signs in again
 MAX_FORM = 4 * 1024 * 1024  # bytes of a form: its texts, percent-encoded, or a file
 MAX_FIELDS = 200  # fields of a form; a worklist has a tick for each of 100 lines
 SLICE_BYTES = 64 * 1024  # bytes of a form with a file that are divided together
-ESCAPE_FAULT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+ESCAPES = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
 FORM_TYPE, PARTS_TYPE = "application/x-www-form-urlencoded", "multipart/form-data"
 
 Form = dict[str, str]
@@ -67,18 +66,26 @@ async def read_form(request: Request) -> Form:
         if kind == PARTS_TYPE:
             fields = await _read_parts(request, data)
         else:
-            if ESCAPE_FAULT.search(data):  # urllib raises an error for each
-                raise ValueError("a percent sign stands alone")
-            fields = dict(
-                await asyncio.to_thread(
-                    parse_qsl, data.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS
-                )
-            )
+            fields = await asyncio.to_thread(divide, data)
     except (ValueError, MultiPartException) as error:
         raise TooLarge(f"a form has at most {MAX_FIELDS} fields, in UTF-8") from error
     form = {name: value.replace("\r\n", "\n").strip() for name, value in fields.items()}
     request.state.form = form
     return form
+
+
+def divide(data: bytes) -> Form:
+    """Return the fields of a form; raise ValueError if they are too many. urllib takes far longer for escapes."""
+    if data.count(b"&") >= MAX_FIELDS:
+        raise ValueError("too many fields")
+    pairs = (pair.partition(b"=")[::2] for pair in data.replace(b"+", b" ").split(b"&") if pair)
+    return {_decode(name): _decode(value) for name, value in pairs}
+
+
+def _decode(text: bytes) -> str:
+    return ESCAPES.sub(lambda run: bytes.fromhex(run[0].replace(b"%", b"").decode()), text).decode(
+        errors="replace"
+    )
 
 
 async def _read_parts(request: Request, data: bytes) -> Form:

@@ -60,6 +60,11 @@ class Row(BaseModel):
     edits: list[dict[str, Any]]
     review: date | None = None
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return the Idempotency-Key of its commit, which is the same for every approver, and the key's owner."""
+        return keys.proposal(self.number), keys.PROPOSALS
+
     @cached_property
     def subjects(self) -> frozenset[str]:
         """Return what the edits are about: questions, and relations of things."""

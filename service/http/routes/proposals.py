@@ -23,7 +23,6 @@ from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
-from service.ledger import keys
 from service.outcome import CODE, VERSION, Outcome
 
 NEEDS_ANOTHER = (
@@ -168,7 +167,8 @@ async def _commit(
     """Make the commit of an approval; its key is the proposal's, so another approver makes no second one."""
     day = item.row.review and max(item.row.review, decision.day)
     order = _order(item.row.edits, describe(item), day).model_copy(update=dict(request))
-    call = Edit(order, decision.by, keys.proposal(item.row.number), key_owner=keys.PROPOSALS)
+    key, owner = item.row.key
+    call = Edit(order, decision.by, key, key_owner=owner)
     try:
         return await editor.call(call)
     except ErrataError as error:

@@ -136,8 +136,10 @@ class LossyLedger:
     def __init__(self, ledger: RedisLedger, n_lost: int) -> None:
         self._append, self.n_lost = ledger.append, n_lost
 
-    async def append(self, commit: Commit, blocks: Any = (), key: str | None = None) -> int:
-        version = await self._append(commit, blocks, key)
+    async def append(
+        self, commit: Commit, blocks: Any = (), key: str | None = None, owner: str | None = None
+    ) -> int:
+        version = await self._append(commit, blocks, key, owner)
         if self.n_lost:
             self.n_lost -= 1
             raise LedgerUnavailable("the reply was lost")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import parse_qsl, quote, quote_plus
 
 import httpx
 import pytest
@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from service.config import Settings
 from service.console import files
+from service.console.session import divide
 from service.curation import upkeep as tally
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.toy_graph import TOYS
@@ -700,8 +701,11 @@ async def test_a_number_that_is_none_is_refused_in_a_sentence(
 
 
 async def test_a_form_is_read_within_bounds_whoever_sends_it(browser: httpx.AsyncClient) -> None:
+    assert divide(b"a=1%&b=%C3%A9+%zz&a=%00%41x&&c&d==&%62=2") == dict(
+        parse_qsl("a=1%&b=%C3%A9+%zz&a=%00%41x&&c&d==&%62=2", keep_blank_values=True)
+    )
     kind = "application/x-www-form-urlencoded"
-    page = await browser.post("/console/sign-in", content="key=100%", headers={"content-type": kind})
+    page = await browser.post("/console/sign-in", content="a=b&" * 200, headers={"content-type": kind})
     assert (page.status_code, "a form has at most 200 fields, in UTF-8" in page.text) == (413, True)
     for charset, status in (("utf-8", 403), ("UTF-8", 403), ("punycode", 415), ("unicode_escape", 415)):
         kind = f"multipart/form-data; boundary=b; charset={charset}"
