@@ -5,6 +5,7 @@ The ledger's own tests run as this user as well.
 
 import asyncio
 import io
+import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -112,7 +113,8 @@ async def use_everything(http: httpx.AsyncClient, ledger: RedisLedger) -> None:
     commit = (await http.get("/admin/versions/1", params={"wait_report": True})).json()
     assert commit["report"]["report_state"] == "done"
     proposal = {"edits": [{"question": FRANCE, "answer": "Metz", "model": "toy"}]}
-    assert (await http.post("/admin/proposals", json=proposal)).status_code == 201
+    for _ in range(2):
+        assert (await http.post("/admin/proposals", json=proposal)).status_code == 201
     assert (await http.post("/admin/proposals/1/rejection", json={})).json()["state"] == "rejected"
     edit = commit["edits"][0]["id"]
     for day in ("9000-01-01", None):
@@ -160,6 +162,8 @@ async def test_a_backup_goes_out_and_in_with_these_rights(
 async def test_the_service_uses_what_it_may_and_may_what_it_uses(
     http: httpx.AsyncClient, ledger: RedisLedger, raw: redis.Redis
 ) -> None:
+    row = {"number": 900, "author": "ben", "time": 1.0, "expires": 2.0, "message": "", "edits": []}
+    raw.hset("{errata}:proposals:rows", "900", json.dumps(row))  # as an older build left it, long ended
     await use_everything(http, ledger)
     raw.delete(keys.manifest(15))
     with pytest.raises(LedgerCorrupt):  # a missing manifest is looked for twice
