@@ -1,4 +1,4 @@
-"""How many examples hypothesis tries: all in continuous integration, few elsewhere (ERRATA_EXAMPLES=all for all)."""
+"""How many examples hypothesis tries: all in continuous integration, few elsewhere (HYPOTHESIS_EXAMPLES=all for all)."""
 
 import os
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import settings
 
 N_LOCALLY = 10
-TRIES_ALL = os.environ.get("ERRATA_EXAMPLES") == "all"
+TRIES_ALL = os.environ.get("HYPOTHESIS_EXAMPLES") == "all"
 
 
 def load_profile() -> None:
