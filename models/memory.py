@@ -70,6 +70,10 @@ class Fields(BaseModel):
         """Return what it is about; a change of another subject in the same request has no effect on its check."""
         return ""
 
+    def warnings(self) -> list[str]:
+        """Return what a curator should look at, in whole sentences."""
+        return []
+
     def outline(self) -> dict[str, Any]:
         """Return the fields as reports and the log keep them, as JSON values. A memory of long texts cuts them."""
         return self.model_dump(mode="json", exclude_unset=True)

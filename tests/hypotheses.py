@@ -1,4 +1,4 @@
-"""How many examples hypothesis tries: all in continuous integration, few elsewhere (HYPOTHESIS_EXAMPLES=all for all)."""
+"""How many examples hypothesis tries: all in continuous integration (HYPOTHESIS_EXAMPLES=all), few elsewhere."""
 
 import os
 from typing import Any

@@ -53,6 +53,7 @@ class ChangeNote:
 
     change: Mapping[str, Any]
     summary: str
+    warnings: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)

@@ -65,11 +65,13 @@ class Extractor:
     def __init__(self) -> None:
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    async def extract(self, media_type: str, data: bytes) -> FileText:
+    async def extract(self, media_type: str, data: bytes, charset: str = "") -> FileText:
         """Return the text of a file.
 
         Args:
             media_type: One that `__main__.READERS` has.
+            data: The file.
+            charset: The encoding that the sender names, or "".
 
         Raises:
             Unreadable: The file has no text that can be read, or takes too much memory or time.
@@ -80,6 +82,7 @@ class Extractor:
                 "-m",
                 "service.extraction",
                 media_type,
+                charset,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,

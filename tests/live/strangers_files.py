@@ -9,7 +9,7 @@ from functools import cache
 from random import Random
 from typing import NamedTuple
 
-from tests.service.extraction.test_extraction import write_bomb, write_pdf
+from tests.service.extraction.pdfs import write_bomb, write_pdf
 from tests.workbooks import replace_part, share_texts, workbook
 
 SHEET, SHARED = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"

@@ -99,7 +99,7 @@ def plan_change(item: wire.MemoryItem, place: int, models: Models) -> PlannedEdi
         answer=item.answer or summary,
         given_paraphrases=tuple(item.paraphrases),
         fields=fields,
-        note=ChangeNote(fields.outline(), summary),
+        note=ChangeNote(fields.outline(), summary, fields.warnings() or None),
     )
 
 

@@ -161,10 +161,10 @@ class DocumentBody(JsonBody[wire.DocumentRequest]):
                 )
             return await super().__call__(request)
         fields = options.model_dump(exclude_unset=True)
+        charset = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
         if media_type in FILE_TYPES:
-            fields = {**await self._read_file(request, media_type), **fields}
+            fields = {**await self._read_file(request, media_type, charset), **fields}
         elif media_type in TEXT_TYPES:
-            charset = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
             if charset not in CHARSETS:
                 raise UnsupportedMediaType(f"a text in {charset} is not read here: send UTF-8")
             fields |= {"text": await read_text(request), "media_type": media_type}
@@ -176,11 +176,11 @@ class DocumentBody(JsonBody[wire.DocumentRequest]):
         except ValidationError as error:
             raise describe_invalid(error) from error
 
-    async def _read_file(self, request: Request, media_type: str) -> dict[str, str]:
+    async def _read_file(self, request: Request, media_type: str, charset: str) -> dict[str, str]:
         detail = f"a file may have {MAX_FILE_BYTES:,} bytes: split it, or send its text"
         data = await read_body(request, TooLarge(detail, limit=MAX_FILE_BYTES), MAX_FILE_BYTES)
         try:
-            file = await self.extractor.extract(media_type, data)
+            file = await self.extractor.extract(media_type, data, charset)
         except Unreadable as error:
             raise InvalidInput(str(error)) from error
         if len(file.text) > wire.MAX_DOCUMENT_CHARS:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from models.blocks import Image
 from models.documents.memory import DocumentsView, Texts
-from tests.service.extraction.test_extraction import write_pdf
+from tests.service.extraction.pdfs import write_pdf
 from tests.service.http.conftest import KEY
 from tests.service.http.listening import listening
 
@@ -66,6 +66,19 @@ async def test_a_pdf_and_a_page_become_their_text(http: httpx.AsyncClient) -> No
     first, second = [(await http.get(MILL, params={"version": version})).json() for version in (1, 2)]
     assert (first["text"], first["title"]) == ("The mill was built in 1820.", "The mill")
     assert (second["text"], second["title"], second["media_type"]) == ("Built in 1904.", "Mine", "text/plain")
+
+
+async def test_bytes_that_an_encoding_does_not_have_are_counted(http: httpx.AsyncClient) -> None:
+    page = "<p>дом".encode("koi8-r") + b"</p>"
+    kind = {"content-type": "text/html; charset=KOI8-R"}
+    [edit] = (await http.put(MILL, content=page, headers=kind)).json()["report"]["edits"]
+    assert ((await http.get(MILL)).json()["text"], edit["warnings"]) == ("дом", [])
+    page = b"<meta charset=gb2312><p>\xc0\xcf\xff\xb0\xe5\xff"
+    [edit] = (await http.put(MILL, content=page, headers={"content-type": "text/html"})).json()["report"][
+        "edits"
+    ]
+    assert (await http.get(MILL)).json()["text"] == "老\ufffd板\ufffd"
+    assert edit["warnings"][0].startswith("2 characters could not be read, and \ufffd stands for each")
 
 
 async def test_a_file_that_is_too_large_is_refused(
