@@ -21,7 +21,7 @@ SHOWN_CHARS = 80  # characters of a text in a summary
 BINARY = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 """Characters that no text has: control characters but tab, line ends and form feed; halves of surrogate pairs."""
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
-LOST = "{} could not be read, and {} stands for each: the file's encoding or its font does not have them."
+N_LOST = "{} could not be read, and {} stands for each: the file's encoding or its font does not have them."
 NOT_READ = {
     "PDF": re.compile(r"\s*%PDF-"),
     "HTML": re.compile(r"\s*<(!doctype\s+html|html)\b", re.IGNORECASE),
@@ -85,7 +85,7 @@ class DocumentFields(Fields):
     def warnings(self) -> list[str]:
         """Return how many characters were not known when the text was read from a file."""
         n_unknown = (self.text or "").count(UNKNOWN)
-        return [LOST.format(count(n_unknown, "character"), UNKNOWN)] if n_unknown else []
+        return [N_LOST.format(count(n_unknown, "character"), UNKNOWN)] if n_unknown else []
 
     def outline(self) -> dict[str, Any]:
         """Return the fields with each text cut to its beginning; the block has the whole text."""

@@ -14,7 +14,7 @@ from inscriptis.model.html_element import HtmlElement
 from lxml.etree import LxmlError
 
 from service.extraction.process import FileText, Unreadable
-from service.extraction.text import LOWERED, RAISED, finish, set_small
+from service.extraction.text import SUBSCRIPTS, SUPERSCRIPTS, finish, set_small
 
 # Where a page declares its encoding: the HTML standard, 13.2.3.2, looks at 1,024 bytes
 DECLARATION = re.compile(
@@ -74,8 +74,8 @@ def decode(data: bytes, charset: str = "") -> str:
 
     A byte order mark counts first, then `charset`, then the page's declaration, then UTF-8 if it is that.
     """
-    declared = DECLARATION.search(data[:DECLARED_WITHIN])
-    label = charset or (declared[1].decode("ascii", "replace") if declared else "")
+    declaration = DECLARATION.search(data[:DECLARED_WITHIN])
+    label = charset or (declaration[1].decode("ascii", "replace") if declaration else "")
     encoding = webencodings.lookup(label)
     if encoding is None or encoding.name == "windows-1252":
         encoding = webencodings.lookup("utf-8" if _is_utf8(data) else "windows-1252")
@@ -98,7 +98,7 @@ def _keep_what_is_shown(page: lxml.html.HtmlElement) -> None:
     for element in page.xpath(NOT_SHOWN):
         if element.getparent() is not None:
             element.drop_tree()
-    for tag, table in (("sup", RAISED), ("sub", LOWERED)):
+    for tag, table in (("sup", SUPERSCRIPTS), ("sub", SUBSCRIPTS)):
         for element in page.iter(tag):
             if len(element) == 0 and element.text:
                 element.text = set_small(element.text, table)

@@ -11,13 +11,13 @@ from pypdf import PageObject, PasswordType, PdfReader
 from pypdf.errors import PyPdfError
 
 from service.extraction.process import FileText, Unreadable
-from service.extraction.text import LOWERED, RAISED, finish, set_small
+from service.extraction.text import SUBSCRIPTS, SUPERSCRIPTS, finish, set_small
 
 MAX_PAGES = 5_000
 SMALLER = 0.9  # largest size of a raised or lowered figure, as a share of the size of the text before
 WITHIN_LINE = 0.8  # largest distance of such a figure from its line, as a share of that size
 # A word that a line divides, by a hyphen of any kind
-DIVIDED = re.compile(r"(?P<start>[^\W\d_]+)(?P<hyphen>[-\u00ad\u2010])[ \t]*\n[ \t]*(?P<end>[^\W\d_]+)")
+HYPHENS = re.compile(r"(?P<start>[^\W\d_]+)(?P<hyphen>[-\u00ad\u2010])[ \t]*\n[ \t]*(?P<end>[^\W\d_]+)")
 SHOWS_TEXT = {b"Tj", b"TJ", b"'", b'"'}  # operators
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
@@ -61,7 +61,7 @@ def join_divided(text: str) -> str:
         is_compound = hyphen != "\u00ad" and (not end[0].islower() or compound in text)
         return compound if is_compound else start + end
 
-    return DIVIDED.sub(join, text)
+    return HYPHENS.sub(join, text)
 
 
 @dataclass
@@ -88,7 +88,7 @@ class _Line:
         height = text_matrix[5] * matrix[3] + matrix[5]
         shift = self.shown_rise or height - self.base
         is_small = 0 < size <= SMALLER * self.size and 0 < abs(shift) <= WITHIN_LINE * self.size
-        small = set_small(text, RAISED if shift > 0 else LOWERED) if is_small else text
+        small = set_small(text, SUPERSCRIPTS if shift > 0 else SUBSCRIPTS) if is_small else text
         if small != text:
             if self.parts:
                 self.parts[-1] = self.parts[-1].removesuffix("\n")

@@ -13,8 +13,8 @@ SPACES = re.compile("[\u00a0\u2007\u202f]")  # spaces at which no line is broken
 # Ligatures and positional letters, each a picture of other characters
 PRESENTATION_FORMS = re.compile("[\ufb00-\ufdff\ufe70-\ufefe]+")
 BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
-RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
-LOWERED = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
+SUPERSCRIPTS = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
+SUBSCRIPTS = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
 SET_SMALL = re.compile(r"[0-9+=()n-]*[0-9][0-9+=()n-]*")
 """Text that has characters for being raised: a figure, as of a power, a unit or a note."""
 
@@ -43,6 +43,6 @@ def set_small(text: str, table: dict[int, int]) -> str:
 
     Args:
         text: Text that is raised or lowered; anything but a figure stays as it is.
-        table: RAISED or LOWERED.
+        table: SUPERSCRIPTS or SUBSCRIPTS.
     """
     return text.translate(table) if SET_SMALL.fullmatch(text.strip()) else text

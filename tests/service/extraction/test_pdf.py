@@ -31,9 +31,11 @@ def test_a_word_that_a_line_divides_is_joined(text: str, whole: str) -> None:
     assert join_divided(text) == whole
 
 
-RAISED = b"BT /F1 12 Tf 20 100 Td (built in 1911) Tj 5 Ts /F1 7 Tf (2) Tj 0 Ts /F1 12 Tf ( by Dahl) Tj ET"
-LOWERED = b"BT /F1 12 Tf 20 100 Td (H) Tj /F1 7 Tf -3 Ts (2) Tj 0 Ts /F1 12 Tf (O) Tj ET"
-PLACED = (
+SUPERSCRIPT = (
+    b"BT /F1 12 Tf 20 100 Td (built in 1911) Tj 5 Ts /F1 7 Tf (2) Tj 0 Ts /F1 12 Tf ( by Dahl) Tj ET"
+)
+SUBSCRIPT = b"BT /F1 12 Tf 20 100 Td (H) Tj /F1 7 Tf -3 Ts (2) Tj 0 Ts /F1 12 Tf (O) Tj ET"
+ANOTHER_HEIGHT = (
     b"BT /F1 12 Tf 1 0 0 1 20 100 Tm (It had 14) Tj /F1 7 Tf 1 0 0 1 72 105 Tm (1) Tj "
     b"/F1 12 Tf 1 0 0 1 77 100 Tm (workers) Tj ET"
 )
@@ -43,9 +45,9 @@ TWO_LINES = b"BT /F1 12 Tf 20 100 Td (Founded in) Tj /F1 7 Tf 0 -14 Td (1911) Tj
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (RAISED, "built in 1911² by Dahl"),
-        (LOWERED, "H₂O"),
-        (PLACED, "It had 14¹ workers"),
+        (SUPERSCRIPT, "built in 1911² by Dahl"),
+        (SUBSCRIPT, "H₂O"),
+        (ANOTHER_HEIGHT, "It had 14¹ workers"),
         (TWO_LINES, "Founded in\n1911"),
     ],
 )
