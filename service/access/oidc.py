@@ -10,9 +10,11 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
 import jwt
@@ -32,6 +34,9 @@ TIMEOUT_S = 5.0
 MAX_JSON_BYTES = 1_000_000  # Bytes of a page of the issuer
 STALE_WAIT_S = 1.0  # wait for a refresh, if the key is in the cache
 DISCOVERY = "/.well-known/openid-configuration"
+
+Keys: TypeAlias = Mapping[tuple[str | None, str], jwt.PyJWK]
+"""Id and algorithm -> the key; the id None is for the only key that fits the algorithm."""
 
 log = logging.getLogger(__name__)
 
@@ -72,19 +77,33 @@ class OidcVerifier:
     async def verify(self, token: str) -> Caller:
         """Return the caller that a token names; raise NotReady where the issuer's keys cannot be fetched."""
         try:
-            kid = jwt.get_unverified_header(token).get("kid")
+            header = jwt.get_unverified_header(token)
+            algorithm = header["alg"]
+            if algorithm not in ALGORITHMS:
+                raise Unauthorized(
+                    f"the token is signed by {algorithm!r}: {', '.join(ALGORITHMS)} are taken here"
+                )
             claims = jwt.decode(
                 token,
-                await self._jwks.get(kid),
-                algorithms=ALGORITHMS,
+                await self._jwks.get(header.get("kid"), algorithm),
+                algorithms=[algorithm],
                 audience=self._claims.audience,
                 issuer=self._claims.issuer,
                 leeway=LEEWAY_S,
                 options={"require": ["exp", "iss", "aud"]},
             )
+        except jwt.InvalidIssuerError as error:
+            raise Unauthorized(self._describe_issuer(token)) from error
         except jwt.PyJWTError as error:
             raise Unauthorized(f"the token is not good here: {error}") from error
         return Caller(self._claims.read_name(claims), self._claims.read_scopes(claims), "token")
+
+    def _describe_issuer(self, token: str) -> str:
+        """Say how the issuer of a token, whose signature is good, differs from the one that is taken here."""
+        actual, expected = jwt.decode(token, options={"verify_signature": False})["iss"], self._claims.issuer
+        is_slash = str(actual).rstrip("/") == expected.rstrip("/")
+        hint = ": they differ in the slash at the end, so set --oidc-issuer to the first" if is_slash else ""
+        return f"the token is not good here: its issuer is {actual!r}, and {expected!r} is taken{hint}"
 
 
 class Jwks:
@@ -100,21 +119,23 @@ class Jwks:
         self._issuer, self._host = issuer.rstrip("/"), host
         self._keys = Refreshing(self._fetch, MIN_PAUSE_S, clock)
 
-    async def get(self, kid: str | None) -> jwt.PyJWK:
-        """Return a key by its id; None for the only one."""
-        if kid not in (self._keys.value or {}):
+    async def get(self, kid: str | None, algorithm: str) -> jwt.PyJWK:
+        """Return a key by its id and the algorithm of a token; the id None is for the only one that fits."""
+        if (kid, algorithm) not in (self._keys.value or {}):
             await self._keys.refresh(TIMEOUT_S)
         elif self._keys.age_s > MAX_AGE_S:
             await self._keys.refresh(STALE_WAIT_S)
         if self._keys.value is None:
-            raise NotReady(f"the issuer of tokens, {self._issuer}, cannot be reached: try again in a moment")
-        if kid not in self._keys.value:
+            is_away = isinstance(self._keys.error, httpx.HTTPError | TimeoutError | None)
+            why = "cannot be reached" if is_away else f"has no keys that can be read ({self._keys.error})"
+            raise NotReady(f"the issuer of tokens, {self._issuer}, {why}: try again in a moment")
+        if (kid, algorithm) not in self._keys.value:
             raise Unauthorized(
-                f"the token is signed with a key that {self._issuer} does not have (kid {kid!r})"
+                f"the token is signed with a key that {self._issuer} does not have (kid {kid!r}, {algorithm})"
             )
-        return self._keys.value[kid]
+        return self._keys.value[kid, algorithm]
 
-    async def _fetch(self) -> Mapping[str | None, jwt.PyJWK]:
+    async def _fetch(self) -> Keys:
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 return await fetch_keys(self._issuer, self._host)
@@ -123,19 +144,32 @@ class Jwks:
             raise
 
 
-async def fetch_keys(issuer: str, host: str | None) -> Mapping[str | None, jwt.PyJWK]:
-    """Return the issuer's signing keys by id, and under None if there is only one."""
+async def fetch_keys(issuer: str, host: str | None) -> Keys:
+    """Return the issuer's signing keys, each under its id with every algorithm that it fits."""
     async with httpx.AsyncClient(timeout=TIMEOUT_S) as client:
         about = await get_json(client, issuer + DISCOVERY)
         if about["issuer"].rstrip("/") != issuer:
             raise ValueError(f"it says that it is {about['issuer']}")
         address = httpx.URL(about["jwks_uri"])
         check_jwks_address(address, httpx.URL(issuer), host)
-        jwks = jwt.PyJWKSet.from_dict(await get_json(client, str(address)))
-    keys: dict[str | None, jwt.PyJWK] = {
-        key.key_id: key for key in jwks.keys if key.public_key_use in (None, "sig")
-    }
-    return {**keys, None: next(iter(keys.values()))} if len(keys) == 1 else keys
+        return read_keys((await get_json(client, str(address)))["keys"])
+
+
+def read_keys(jwks: Sequence[Mapping[str, Any]]) -> Keys:
+    """Return the keys of a set that may check signatures, each under its id with every algorithm that it fits.
+
+    `use`, `key_ops`, `alg` and `kid` are optional (RFC 7517, 4.2 to 4.5); a key without `alg` fits all of its type.
+    """
+    keys: dict[tuple[str | None, str], jwt.PyJWK] = {}
+    by_algorithm: dict[str, list[jwt.PyJWK]] = defaultdict(list)
+    for jwk in jwks:
+        if jwk.get("use") in (None, "sig") and "verify" in jwk.get("key_ops", ["verify"]):
+            for algorithm in ALGORITHMS:
+                if jwk.get("alg") in (None, algorithm):
+                    with suppress(jwt.PyJWTError, ValueError, KeyError, TypeError):  # it is of another type
+                        keys[jwk.get("kid"), algorithm] = key = jwt.PyJWK(dict(jwk), algorithm)
+                        by_algorithm[algorithm].append(key)
+    return {(None, name): fitting[0] for name, fitting in by_algorithm.items() if len(fitting) == 1} | keys
 
 
 def check_jwks_address(address: httpx.URL, issuer: httpx.URL, host: str | None) -> None:

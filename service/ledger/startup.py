@@ -62,7 +62,7 @@ TRIALS: dict[str, Trial] = {
         key + ":none", 1, 0, desc=True, byscore=True, offset=0, num=1
     ),
 }
-SETTINGS = ("append*", "maxmemory", "maxmemory-policy", "min-replicas-to-write")
+SETTINGS = ("append*", "min-replicas-to-write")
 RETRY_S, LOG_EVERY_S = 0.5, 30.0
 REFUSALS = (AuthenticationError, AuthorizationError, MovedError, NoPermissionError)
 
@@ -146,7 +146,8 @@ async def _describe(connection: Connection) -> Server:
         except ResponseError:  # this user may not read it
             return {}
 
-    identity, persistence, replication = [await info(s) for s in ("server", "persistence", "replication")]
+    sections = ("server", "persistence", "replication", "memory")
+    identity, persistence, replication, memory = [await info(section) for section in sections]
     name = str(identity.get("server_name", "redis"))
     version = str(identity.get(f"{name}_version", identity.get("redis_version", "?")))
     try:
@@ -154,7 +155,7 @@ async def _describe(connection: Connection) -> Server:
     except ResponseError:  # hosted servers keep their configuration to themselves
         config = {}
     settings = {_text(key): _text(value) for key, value in config.items()}
-    warnings = _persistence_warnings(settings, persistence)
+    warnings = [*_persistence_warnings(settings, persistence), *_eviction_warnings(memory)]
     if replication.get("connected_slaves", 0) != 0:
         warnings.append(_replication_warning(settings))
     return Server(name, version, tuple(warnings))
@@ -175,9 +176,14 @@ def _persistence_warnings(settings: Mapping[str, str], persistence: Mapping[str,
         warnings.append("appendonly is not yes: an acknowledged edit can be lost; set it in the server")
     elif settings.get("appendfsync") != "always":
         warnings.append("appendfsync is not always: a crash of the machine can lose the last second of edits")
-    if settings.get("maxmemory", "0") != "0" and settings.get("maxmemory-policy") != "noeviction":
-        warnings.append("maxmemory-policy is not noeviction: the server may throw rows away when it is full")
     return warnings
+
+
+def _eviction_warnings(memory: Mapping[str, object]) -> list[str]:
+    """List how a full server may lose edits, by INFO's `memory`, which hosted servers show as well."""
+    if memory.get("maxmemory", 0) == 0 or memory.get("maxmemory_policy", "noeviction") == "noeviction":
+        return []
+    return ["maxmemory-policy is not noeviction: the server may throw rows away when it is full"]
 
 
 def _replication_warning(settings: Mapping[str, str]) -> str:

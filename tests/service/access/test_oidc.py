@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from service.access import oidc
@@ -131,7 +131,7 @@ def sign(key: Any, algorithm: str, kid: str | None, **claims: Any) -> str:
 async def test_what_others_signed_is_refused(issuer: Issuer) -> None:
     kid = jwt.get_unverified_header(issuer.token()).get("kid")
     stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    key = await Jwks(issuer.url).get(kid)
+    key = await Jwks(issuer.url).get(kid, "RS256")
     public = key.key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     header, _, rest = issuer.token().partition(".")
     unsigned_header = base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT"}').rstrip(b"=").decode()
@@ -291,9 +291,67 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 async def test_keys_to_encrypt_with_sign_nothing(documents: dict[str, Any]) -> None:
-    assert (await Jwks("https://issuer").get("signs")).key_id == "signs"
+    assert (await Jwks("https://issuer").get("signs", "RS256")).key_id == "signs"
     with pytest.raises(Unauthorized, match="encrypts"):
-        await Jwks("https://issuer").get("encrypts")
+        await Jwks("https://issuer").get("encrypts", "RS256")
+
+
+RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+CURVE = ec.generate_private_key(ec.SECP256R1())
+RSA_JWK = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(RSA.public_key()))
+CURVE_JWK = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(CURVE.public_key()))
+
+
+def without(jwk: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in jwk.items() if name not in names}
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "RS384", "RS512", "PS256", "PS512", "ES256"])
+@pytest.mark.parametrize("kid", ["one", None])
+async def test_a_key_that_names_no_algorithm_fits_all_of_its_type(
+    monkeypatch: pytest.MonkeyPatch, algorithm: str, kid: str | None
+) -> None:
+    """Both keys have one id, as some issuers give them."""
+
+    async def fetch(*_: Any) -> oidc.Keys:
+        jwks = [without(jwk, "alg", "use", "key_ops") for jwk in (RSA_JWK, CURVE_JWK)]
+        return oidc.read_keys([{**jwk, "kid": "one"} for jwk in jwks])
+
+    monkeypatch.setattr(oidc, "fetch_keys", fetch)
+    claims = Claims("https://issuer", AUDIENCE, SCOPES, "errata:", "sub")
+    token = sign(CURVE if algorithm == "ES256" else RSA, algorithm, kid, iss="https://issuer", **{SCOPES: []})
+    assert (await OidcVerifier(claims, Jwks("https://issuer")).verify(token)).name == "oidc:mallory"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"use": "enc"}, {"key_ops": ["encrypt"]}, {"alg": "RS512"}, {"kty": "oct"}, {"n": None}],
+    ids=str,
+)
+def test_a_key_is_for_what_it_says(fields: dict[str, Any]) -> None:
+    keys = oidc.read_keys([{**RSA_JWK, "kid": "other", **fields}, {**without(CURVE_JWK), "kid": "curve"}])
+    assert ("other", "RS256") not in keys
+    assert ("curve", "ES256") in keys
+
+
+async def test_an_issuer_that_differs_in_its_last_slash_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fetch(*_: Any) -> oidc.Keys:
+        return oidc.read_keys([RSA_JWK])
+
+    monkeypatch.setattr(oidc, "fetch_keys", fetch)
+    verifier = OidcVerifier(
+        Claims("https://issuer", AUDIENCE, SCOPES, "errata:", "sub"), Jwks("https://issuer")
+    )
+    with pytest.raises(Unauthorized, match=r"its issuer is 'https://issuer/'.*differ in the slash at the end"):
+        await verifier.verify(sign(RSA, "RS256", None, iss="https://issuer/"))
+    with pytest.raises(Unauthorized, match=r"its issuer is 'https://other', and 'https://issuer' is taken$"):
+        await verifier.verify(sign(RSA, "RS256", None, iss="https://other"))
+
+
+async def test_an_issuer_whose_keys_cannot_be_read_is_told_why(documents: dict[str, Any]) -> None:
+    documents["issuer"] = "https://elsewhere"
+    with pytest.raises(NotReady, match=r"no keys that can be read .it says that it is https://elsewhere"):
+        await Jwks("https://issuer").get("signs", "RS256")
 
 
 @pytest.mark.parametrize(
@@ -312,7 +370,7 @@ async def test_keys_from_elsewhere_are_not_read(
 ) -> None:
     documents["jwks_uri"] = address
     with pytest.raises(NotReady):
-        await Jwks("https://issuer").get("signs")
+        await Jwks("https://issuer").get("signs", "RS256")
     assert re.search(reason, caplog.text)
 
 
@@ -321,9 +379,9 @@ async def test_keys_are_read_from_the_host_that_the_operator_names_and_from_no_o
     documents: dict[str, Any], host: str
 ) -> None:
     documents["jwks_uri"] = f"https://{host}/jwks"
-    assert (await Jwks("https://issuer", host).get("signs")).key_id == "signs"
+    assert (await Jwks("https://issuer", host).get("signs", "RS256")).key_id == "signs"
     with pytest.raises(NotReady):
-        await Jwks("https://issuer", "other.example").get("signs")
+        await Jwks("https://issuer", "other.example").get("signs", "RS256")
 
 
 async def test_a_page_of_the_issuer_that_never_ends_is_given_up() -> None:

@@ -143,6 +143,19 @@ async def test_a_server_that_hides_its_settings_is_taken_with_a_warning(own_valk
     await ledger.aclose()
 
 
+async def test_a_server_that_may_evict_and_hides_its_settings_is_taken_with_a_warning(
+    own_valkey: EmbeddedValkey,
+) -> None:
+    """As hosted servers do, which rename CONFIG away."""
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.config_set("maxmemory", "1gb")
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        client.acl_setuser("app", enabled=True, passwords=["+pw"], keys=["*"], commands=["+@all", "-config"])
+    ledger = RedisLedger.connect(f"unix://app:pw@{own_valkey.url.removeprefix('unix://')}")
+    assert any("may throw rows away" in warning for warning in (await ledger.check()).warnings)
+    await ledger.aclose()
+
+
 PART = "a part"
 
 
