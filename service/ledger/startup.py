@@ -155,7 +155,9 @@ async def _describe(connection: Connection) -> Server:
     except ResponseError:  # hosted servers keep their configuration to themselves
         config = {}
     settings = {_text(key): _text(value) for key, value in config.items()}
-    warnings = [*_persistence_warnings(settings, persistence), *_eviction_warnings(memory)]
+    warnings = _persistence_warnings(settings, persistence)
+    if memory.get("maxmemory", 0) != 0 and memory.get("maxmemory_policy", "noeviction") != "noeviction":
+        warnings.append("maxmemory-policy is not noeviction: the server may throw rows away when it is full")
     if replication.get("connected_slaves", 0) != 0:
         warnings.append(_replication_warning(settings))
     return Server(name, version, tuple(warnings))
@@ -177,13 +179,6 @@ def _persistence_warnings(settings: Mapping[str, str], persistence: Mapping[str,
     elif settings.get("appendfsync") != "always":
         warnings.append("appendfsync is not always: a crash of the machine can lose the last second of edits")
     return warnings
-
-
-def _eviction_warnings(memory: Mapping[str, object]) -> list[str]:
-    """List how a full server may lose edits, by INFO's `memory`, which hosted servers show as well."""
-    if memory.get("maxmemory", 0) == 0 or memory.get("maxmemory_policy", "noeviction") == "noeviction":
-        return []
-    return ["maxmemory-policy is not noeviction: the server may throw rows away when it is full"]
 
 
 def _replication_warning(settings: Mapping[str, str]) -> str:
