@@ -93,12 +93,12 @@ class OidcVerifier:
                 options={"require": ["exp", "iss", "aud"]},
             )
         except jwt.InvalidIssuerError as error:
-            raise Unauthorized(self._describe_issuer(token)) from error
+            raise Unauthorized(self.describe_issuer(token)) from error
         except jwt.PyJWTError as error:
             raise Unauthorized(f"the token is not good here: {error}") from error
         return Caller(self._claims.read_name(claims), self._claims.read_scopes(claims), "token")
 
-    def _describe_issuer(self, token: str) -> str:
+    def describe_issuer(self, token: str) -> str:
         """Say how the issuer of a token, whose signature is good, differs from the one that is taken here."""
         actual, expected = jwt.decode(token, options={"verify_signature": False})["iss"], self._claims.issuer
         is_slash = str(actual).rstrip("/") == expected.rstrip("/")
