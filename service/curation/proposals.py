@@ -17,7 +17,6 @@ rejection closes the key.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +30,7 @@ from pydantic import BaseModel, ConfigDict
 
 from service.errors import NotFound, TooMany
 from service.ledger import keys
+from service.ledger.commit import Commit
 from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
 
@@ -64,6 +64,11 @@ class Row(BaseModel):
     def key(self) -> tuple[str, str]:
         """Return the Idempotency-Key of its commit, which is the same for every approver, and the key's owner."""
         return keys.proposal(self.number), keys.PROPOSALS
+
+    @property
+    def origin(self) -> str:
+        """Return what the message of its commit ends with, and no other commit's."""
+        return f"Proposal {self.number} by {self.author}"
 
     @cached_property
     def subjects(self) -> frozenset[str]:
@@ -194,25 +199,32 @@ class Proposals:
         """Replace a claim by the decision with its version, which the ledger says, and return it."""
         return await self._put(item.row, decision, "*") or decision
 
-    async def find_made(self, number: int, claim: Decision) -> Decision | None:
-        """Return the approval whose commit is in the ledger; None if there is no commit yet."""
-        key = keys.proposal(number)  # an older build gave the key to the approver
-        names = [keys.idempotency(keys.PROPOSALS, key), keys.idempotency(claim.by, key)]
-        async with self._connection.call("look for the commit of a proposal"):
-            versions = [item for item in await self._redis.mget(names) if item not in (None, keys.CLOSED)]
-            if not versions:
-                return None
-            place = keys.entry(int(versions[0]))
-            [(_, fields)] = await self._redis.xrange(keys.LOG, place, place)
-        commit = json.loads(fields[b"commit"])
-        return Decision(kind="approved", by=commit["author"], time=commit["time"], version=int(versions[0]))
+    async def find_made(self, row: Row, claim: Decision) -> Decision | None:
+        """Return the approval whose commit is in the ledger; None if there is no commit yet.
 
-    async def close(self, number: int, claim: Decision) -> Decision | None:
+        An older build gave the key to the approver, who may have used it for another commit: its message tells.
+        """
+        key, owner = row.key
+        names = [keys.idempotency(name, key) for name in (owner, claim.by)]
+        async with self._connection.call("look for the commit of a proposal"):
+            versions = {
+                int(item) for item in await self._redis.mget(names) if item not in (None, keys.CLOSED)
+            }
+            for place in map(keys.entry, versions):
+                for _, fields in await self._redis.xrange(keys.LOG, place, place):
+                    commit = Commit.decode(fields[b"commit"])
+                    if commit.message.endswith(row.origin):
+                        return Decision(
+                            kind="approved", by=commit.author, time=commit.time, version=commit.version
+                        )
+        return None
+
+    async def close(self, row: Row, claim: Decision) -> Decision | None:
         """Make the ledger refuse a commit of the proposal from now on; return the approval if there is a commit."""
-        name = keys.idempotency(keys.PROPOSALS, keys.proposal(number))
+        key, owner = row.key
         async with self._connection.call("close a proposal"):
-            await self._redis.set(name, keys.CLOSED, nx=True, ex=keys.PROPOSAL_TTL_S)
-        return await self.find_made(number, claim)
+            await self._redis.set(keys.idempotency(owner, key), keys.CLOSED, nx=True, ex=keys.PROPOSAL_TTL_S)
+        return await self.find_made(row, claim)
 
     async def _put(self, row: Row, decision: Decision | None, previous: str) -> Decision | None:
         """Replace the previous decision ("*" for any), and return the one that holds."""
@@ -242,7 +254,7 @@ class Proposals:
         for item in items:
             claim = item.decision
             if claim is not None and claim.is_claim:
-                approval = await self.find_made(item.row.number, claim)
+                approval = await self.find_made(item.row, claim)
                 decision = claim if approval is None else await self.settle(item, approval)
                 item = item.model_copy(update={"decision": decision})
             entries.append(item)

@@ -129,7 +129,7 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
 def describe(item: Entry) -> str:
     """Return the message of the commit of a proposal, which names its author."""
     text = f"{item.row.message}\n\n" if item.row.message else ""
-    origin = f"Proposal {item.row.number} by {item.row.author}"
+    origin = item.row.origin
     return f"{text[: MAX_TEXT_CHARS - len(origin)]}{origin}"
 
 
@@ -138,7 +138,7 @@ async def _reject(store: Proposals, item: Entry, decision: Decision) -> Decision
     holding = await _claim(store, item, decision)
     if holding != decision and not holding.is_claim:
         return holding
-    approval = await store.close(item.row.number, holding)
+    approval = await store.close(item.row, holding)
     if approval is not None:
         return await store.settle(item, approval)
     return await store.claim(item, decision, holding)
@@ -181,7 +181,7 @@ async def _settle(store: Proposals, item: Entry, claim: Decision, outcome: Outco
     Otherwise give the claim back, unless the commit may still be made: the next reader finds out.
     """
     try:
-        approval = await store.find_made(item.row.number, claim)
+        approval = await store.find_made(item.row, claim)
         if approval is not None:
             return await store.settle(item, approval)
         if outcome.status < 500 or "in_doubt" not in json.loads(outcome.body):

@@ -444,6 +444,24 @@ async def test_claims_that_an_older_build_left_are_settled_by_its_own_key(
     assert await head(people["bo"]) == 1
 
 
+async def test_another_commit_with_the_key_that_an_older_build_used_is_no_approval(
+    app: FastAPI, people: Mapping[str, httpx.AsyncClient]
+) -> None:
+    """The approver has named an edit of their own as older builds named the commit of this proposal."""
+    header = {"idempotency-key": keys.proposal(1)}
+    own = EDIT | {"question": "who runs the dam?"}
+    assert (await people["cy"].post("/admin/edits", json={"edits": [own]}, headers=header)).status_code == 201
+    await propose(people["bo"])
+    path = "/admin/proposals/1"
+    refused = await people["cy"].post(f"{path}/approval", json={"expected_version": 99})
+    assert (refused.status_code, refused.json()["code"]) == (409, "stale_version")
+    await put_claim(app, Decision(kind="approved", by="cy", time=time.time() - CUT_OFF_S - 1))
+    assert (await people["bo"].get(path)).json()["state"] == "open"
+    rejected = await people["di"].post(f"{path}/rejection", json={"reason": "not so"})
+    assert (rejected.status_code, rejected.json()["state"]) == (200, "rejected")
+    assert await head(people["bo"]) == 1
+
+
 async def test_ten_thousand_ended_proposals_cost_no_call_more_than_a_fifth_of_a_second(
     people: Mapping[str, httpx.AsyncClient], raw: redis.Redis
 ) -> None:
