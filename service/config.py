@@ -19,7 +19,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     FilePath,
     ValidationError,
@@ -112,10 +111,8 @@ Devices = Annotated[
 Dtypes = Annotated[dict[str, Annotated[str, AfterValidator(_check_dtype)]], BeforeValidator(_split_by_model)]
 
 
-class Oidc(BaseModel):
+class Oidc(BaseModel, frozen=True, extra="forbid"):
     """An OpenID Connect issuer whose tokens are accepted besides keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     issuer: Annotated[str, Field(pattern=r"^https?://\S+$"), AfterValidator(_check_issuer)] = Field(
         description="address of the issuer whose tokens are accepted"
@@ -129,13 +126,11 @@ class Oidc(BaseModel):
     )
 
 
-class Settings(BaseModel):
+class Settings(BaseModel, frozen=True, extra="forbid"):
     """The settings. They are made once, where the service is launched, and travel to every process.
 
     Without a choice, `replicas` and `torch_threads` are None until the service is built: `share_cores`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     admin_key_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     redis_url: Annotated[str, Field(pattern=r"^(rediss?(\+sentinel)?|unix)://")] | None = None

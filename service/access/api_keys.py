@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.access.caller import ADMIN, Caller, Scope, find_fault
 from service.errors import InvalidInput, KeyTaken, NotFound, NotReady
@@ -55,10 +55,8 @@ def parse_name(key: str) -> str | None:
     return name if prefix == KEY_PREFIX and underscore and 0 < len(name) <= MAX_NAME_CHARS else None
 
 
-class Secret(BaseModel):
+class Secret(BaseModel, frozen=True):
     """A secret's digest. `until`: Unix time in seconds at which it ends; None for the end of the key."""
-
-    model_config = ConfigDict(frozen=True)
 
     sha256: str
     until: float | None = None
@@ -67,15 +65,13 @@ class Secret(BaseModel):
         return hmac.compare_digest(fingerprint(key), self.sha256) and (self.until is None or now < self.until)
 
 
-class ApiKey(BaseModel):
+class ApiKey(BaseModel, frozen=True):
     """The record of an issued key. Times are unix times in seconds.
 
     Attributes:
         expires: End of the key, whatever its secrets; None for never.
         secrets: Its secrets, the newest first; an older one is accepted until it ends.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     scopes: Annotated[tuple[Scope, ...], Field(min_length=1)]

@@ -28,7 +28,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from errata.wire import BACKUP_TYPE, SEAL
 from more_itertools import chunked
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from models.blocks import Block, BlockError
@@ -123,14 +123,12 @@ REPORTS, REVIEWS = "reports/", "reviews"
 IMPORT_ROW = re.compile(r"(graph|names)/[\w-]+(/\d+){1,2}")
 
 
-class About(BaseModel):
+class About(BaseModel, frozen=True):
     """The description of a backup.
 
     Attributes:
         checkpoints: Memory -> the checkpoint on which its rows were written, where that is known.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     format: int = FORMAT
     version: int

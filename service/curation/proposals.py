@@ -23,10 +23,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from errata.wire.wording import normalize_question
-from pydantic import BaseModel, ConfigDict
+from more_itertools import chunked
+from pydantic import BaseModel
 
 from service.errors import NotFound, TooMany
 from service.ledger import keys
@@ -47,10 +48,8 @@ KEEP_S = 28 * 86_400.0  # seconds for which a proposal can be read after its dec
 CUT_OFF_S = 60.0  # after which an approval without a commit was cut off, and another may complete it
 
 
-class Row(BaseModel):
+class Row(BaseModel, frozen=True):
     """A proposal as it was made; times are Unix seconds."""
-
-    model_config = ConfigDict(frozen=True)
 
     number: int
     author: str
@@ -59,11 +58,6 @@ class Row(BaseModel):
     message: str
     edits: list[dict[str, Any]]
     review: date | None = None
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Return the Idempotency-Key of its commit, which is the same for every approver, and the key's owner."""
-        return keys.proposal(self.number), keys.PROPOSALS
 
     @property
     def origin(self) -> str:
@@ -76,10 +70,8 @@ class Row(BaseModel):
         return frozenset(map(_subject_of, self.edits))
 
 
-class Decision(BaseModel):
+class Decision(BaseModel, frozen=True):
     """A decision; the version is that of an approval's commit."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: Literal["approved", "rejected"]
     by: str
@@ -98,10 +90,8 @@ class Decision(BaseModel):
         return datetime.fromtimestamp(self.time, UTC).date()
 
 
-class Entry(BaseModel):
+class Entry(BaseModel, frozen=True):
     """A proposal with its decision, if there is one."""
-
-    model_config = ConfigDict(frozen=True)
 
     row: Row
     decision: Decision | None
@@ -111,13 +101,6 @@ class Entry(BaseModel):
         if self.decision is None:
             return now < self.row.expires
         return self.decision.is_claim and now - self.decision.time > CUT_OFF_S
-
-
-class Listing(NamedTuple):
-    """Proposals, the newest first, and how many of those that ended are left out."""
-
-    entries: list[Entry]
-    left_out: int
 
 
 class Proposals:
@@ -161,23 +144,19 @@ class Proposals:
             await writes.execute()
         return row
 
-    async def list_open(self) -> list[Entry]:
-        """Return the proposals that are not decided, the newest first."""
+    async def list_newest(self, max_past: int = 0) -> tuple[list[Entry], int]:
+        """Return the proposals that wait and the last of the others, the newest first, and how many are left out."""
         await self._clean_up()
         async with self._connection.call("read proposals"):
-            numbers = await self._redis.zrange(OPEN, 0, -1)  # at most MAX_OPEN
-        return [item for item in await self._read(numbers) if item.is_open(self.clock())]
-
-    async def list_all(self) -> Listing:
-        """Return the proposals that wait, and as many of the others as a list may hold, those that ended last."""
-        await self._clean_up()
-        async with self._connection.call("read proposals"):
-            numbers = await self._redis.zrange(OPEN, 0, -1)
-            past = await self._redis.zrange(PAST, 0, MAX_LISTED - 1, desc=True)
+            waiting = await self._redis.zrange(OPEN, 0, -1)  # at most MAX_OPEN
+            past = await self._redis.zrange(
+                PAST, "+inf", "-inf", desc=True, byscore=True, offset=0, num=max_past
+            )
             n_past = await self._redis.zcard(PAST)
-        old = await self._read(past, MAX_LISTED_BYTES)
-        entries = {item.row.number: item for item in [*old, *await self._read(numbers)]}
-        return Listing([entries[number] for number in sorted(entries, reverse=True)], n_past - len(old))
+        last = await self._read(past, MAX_LISTED_BYTES)
+        # One may have ended since the numbers were read, and be among both
+        entries = {item.row.number: item for item in [*last, *await self._read(waiting)]}
+        return sorted(entries.values(), key=lambda item: -item.row.number), n_past - len(last)
 
     async def get(self, number: int) -> Entry:
         """Return one proposal."""
@@ -188,24 +167,39 @@ class Proposals:
 
     async def claim(self, item: Entry, decision: Decision, previous: Decision | None = None) -> Decision:
         """Make this the decision in place of the previous, unless there is another, and return the one that holds."""
-        text = "" if previous is None else previous.model_dump_json()
-        return await self._put(item.row, decision, text) or decision
+        return await self.put(item.row, decision, _encode(previous)) or decision
 
-    async def release(self, item: Entry, decision: Decision) -> None:
-        """Take a claim back whose commit was refused."""
-        await self._put(item.row, None, decision.model_dump_json())
+    async def put(self, row: Row, decision: Decision | None, previous: str) -> Decision | None:
+        """Put a decision in the place of the previous one, "*" for any, and return the one that holds."""
+        place: tuple[str, float] = ("open", row.expires)
+        if decision is not None:
+            place = ("open", math.inf) if decision.is_claim else ("ended", decision.time)
+        elif row.expires <= self.clock():
+            place = ("ended", row.expires)
+        async with self._connection.call("decide about a proposal"):
+            data = await self._decide(
+                keys=SCRIPT_KEYS, args=[row.number, previous, _encode(decision), *place]
+            )
+        return _decode(data)
 
-    async def settle(self, item: Entry, decision: Decision) -> Decision:
-        """Replace a claim by the decision with its version, which the ledger says, and return it."""
-        return await self._put(item.row, decision, "*") or decision
+    async def settle(self, row: Row, claim: Decision) -> Decision | None:
+        """Put the approval in the place of its claim if the ledger has its commit, and return it."""
+        approval = await self.find_made(row, claim)
+        return approval and (await self.put(row, approval, "*") or approval)
+
+    async def close(self, row: Row, claim: Decision) -> Decision | None:
+        """Make the ledger refuse a commit of the proposal from now on; return the approval if there is a commit."""
+        async with self._connection.call("close a proposal"):
+            name = keys.idempotency(keys.PROPOSALS, keys.proposal(row.number))
+            await self._redis.set(name, keys.CLOSED, nx=True, ex=keys.PROPOSAL_TTL_S)
+        return await self.settle(row, claim)
 
     async def find_made(self, row: Row, claim: Decision) -> Decision | None:
         """Return the approval whose commit is in the ledger; None if there is no commit yet.
 
         An older build gave the key to the approver, who may have used it for another commit: its message tells.
         """
-        key, owner = row.key
-        names = [keys.idempotency(name, key) for name in (owner, claim.by)]
+        names = [keys.idempotency(owner, keys.proposal(row.number)) for owner in (keys.PROPOSALS, claim.by)]
         async with self._connection.call("look for the commit of a proposal"):
             versions = {
                 int(item) for item in await self._redis.mget(names) if item not in (None, keys.CLOSED)
@@ -219,46 +213,24 @@ class Proposals:
                         )
         return None
 
-    async def close(self, row: Row, claim: Decision) -> Decision | None:
-        """Make the ledger refuse a commit of the proposal from now on; return the approval if there is a commit."""
-        key, owner = row.key
-        async with self._connection.call("close a proposal"):
-            await self._redis.set(keys.idempotency(owner, key), keys.CLOSED, nx=True, ex=keys.PROPOSAL_TTL_S)
-        return await self.find_made(row, claim)
-
-    async def _put(self, row: Row, decision: Decision | None, previous: str) -> Decision | None:
-        """Replace the previous decision ("*" for any), and return the one that holds."""
-        text = "" if decision is None else decision.model_dump_json()
-        place: tuple[str, float] = ("open", row.expires)
-        if decision is not None:
-            place = ("open", math.inf) if decision.is_claim else ("ended", decision.time)
-        elif row.expires <= self.clock():
-            place = ("ended", row.expires)
-        async with self._connection.call("decide about a proposal"):
-            data = await self._decide(keys=SCRIPT_KEYS, args=[row.number, previous, text, *place])
-        return Decision.model_validate_json(data) if data else None
-
     async def _read(self, numbers: Sequence[bytes], max_bytes: float = math.inf) -> list[Entry]:
-        """Return these proposals, the newest first, until they have so many bytes; settle claims by the ledger."""
-        items, n_bytes = [], 0
-        for start in range(0, len(numbers), PAGE):
-            page = numbers[start : start + PAGE]
-            async with self._connection.call("read proposals"):
-                rows = await self._redis.hmget(ROWS, page)
-                decisions = await self._redis.hmget(DECISIONS, page)
-            items += [_parse(*pair) for pair in zip(rows, decisions, strict=True) if pair[0] is not None]
-            n_bytes += sum(len(row or b"") for row in rows)
-            if n_bytes > max_bytes:
-                break
+        """Return these proposals until they have so many bytes; settle claims by the ledger."""
         entries = []
-        for item in items:
-            claim = item.decision
-            if claim is not None and claim.is_claim:
-                approval = await self.find_made(item.row, claim)
-                decision = claim if approval is None else await self.settle(item, approval)
-                item = item.model_copy(update={"decision": decision})
-            entries.append(item)
-        return sorted(entries, key=lambda item: -item.row.number)
+        for page in chunked(numbers, PAGE):
+            async with self._connection.call("read proposals"):
+                # In this order, for one that is dropped meanwhile must not look open
+                decisions = await self._redis.hmget(DECISIONS, page)
+                rows = await self._redis.hmget(ROWS, page)
+            for data, decision in zip(rows, decisions, strict=True):
+                if data is not None:
+                    row, holding = Row.model_validate_json(data), _decode(decision)
+                    if holding is not None and holding.is_claim:
+                        holding = await self.settle(row, holding) or holding
+                    entries.append(Entry(row=row, decision=holding))
+                    max_bytes -= len(data)
+            if max_bytes < 0:
+                break
+        return entries
 
     async def _clean_up(self) -> tuple[int, int]:
         """Drop some of those that ended long ago; return how many are open, and their bytes."""
@@ -267,25 +239,21 @@ class Proposals:
         while True:
             async with self._connection.call("clean up proposals"):
                 n_open, n_bytes, n_unsorted = await self._retire(keys=SCRIPT_KEYS, args=limits)
-            if n_unsorted <= 0:
+                numbers = await self._redis.hkeys(ROWS) if n_unsorted > 0 else []
+            if not numbers:
                 return n_open, n_bytes
-            await self._sort()
-
-    async def _sort(self) -> None:
-        """Sort the proposals that an older build stored into open ones and ended ones."""
-        cursor: int | None = None
-        while cursor != 0:
-            async with self._connection.call("sort proposals"):
-                cursor, rows = await self._redis.hscan(ROWS, cursor or 0, count=PAGE)
-                decisions = await self._redis.hmget(DECISIONS, list(rows)) if rows else []
-            for row, decision in zip(rows.values(), decisions, strict=True):
-                item = _parse(row, decision)
-                await self._put(item.row, item.decision, (decision or b"").decode())
+            # An older build did not sort them into open ones and those that ended
+            for page in chunked(numbers, PAGE):
+                for item in await self._read(page):
+                    await self.put(item.row, item.decision, _encode(item.decision))
 
 
-def _parse(row: bytes, decision: bytes | None) -> Entry:
-    verdict = None if decision is None else Decision.model_validate_json(decision)
-    return Entry(row=Row.model_validate_json(row), decision=verdict)
+def _encode(decision: Decision | None) -> str:
+    return "" if decision is None else decision.model_dump_json()
+
+
+def _decode(data: bytes | None) -> Decision | None:
+    return Decision.model_validate_json(data) if data else None
 
 
 def _subject_of(edit: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ from datetime import UTC, date, datetime
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from service.concurrency import cancel_and_wait
 from service.errors import InvalidInput, LedgerUnavailable
@@ -106,10 +106,8 @@ class HitCounts:
 KEY = PREFIX + "reviews"
 
 
-class Review(BaseModel):
+class Review(BaseModel, frozen=True):
     """The day on which a person looks at an edit again."""
-
-    model_config = ConfigDict(frozen=True)
 
     edit: str
     on: date

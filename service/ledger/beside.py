@@ -24,7 +24,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from service.errors import Crashed, LedgerUnavailable, NotFound
 from service.ledger import keys
@@ -32,10 +32,8 @@ from service.ledger.commit import canonical
 from service.ledger.connection import Connection
 
 
-class Tag(BaseModel):
+class Tag(BaseModel, frozen=True):
     """A name of a version, with its author (`by`) and its unix time in seconds."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     version: int
@@ -73,9 +71,7 @@ class Tags:
             return bool(await self._redis.hsetnx(keys.TAGS, tag.name, tag.model_dump_json()))
 
 
-class StoredReport(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class StoredReport(BaseModel, frozen=True):
     version: int
     report: Mapping[str, Any]
 

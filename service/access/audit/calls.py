@@ -18,7 +18,7 @@ from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, Field
 
 from service.access.caller import Method, source_of
 from service.concurrency import cancel_and_wait
@@ -32,7 +32,7 @@ EXPORT = "/admin/export"  # route that copies everything, and is noted like a ch
 CLIENT_GONE = 499  # status of a request whose client left before its answer
 
 
-class Call(BaseModel):
+class Call(BaseModel, frozen=True):
     """One call of an admin route.
 
     Attributes:
@@ -41,8 +41,6 @@ class Call(BaseModel):
         first_at: Unix time in seconds of the first of several merged calls.
         last_at: Unix time in seconds of a call that was written later than it was made; of the last, if several.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     address: str

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from errata import wire
-from pydantic import ConfigDict, Field, JsonValue, StringConstraints, ValidationInfo, field_validator
+from pydantic import Field, JsonValue, StringConstraints, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 NO_TOOLS = "tools are never called here: leave it out"
@@ -64,10 +64,8 @@ def _join(parts: list[JsonValue], *kinds: str) -> str:
     return " ".join(texts)
 
 
-class ChatMessage(wire.Request):
+class ChatMessage(wire.Request, extra="ignore"):
     """Only the question is read, so the other messages may hold anything."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: JsonValue = None
@@ -82,9 +80,7 @@ class ChatMessage(wire.Request):
         return text if len(text) > wire.MAX_CONTEXT_CHARS else " ".join(text.split())  # too long in any case
 
 
-class StreamOptions(wire.Request):
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
-
+class StreamOptions(wire.Request, extra="ignore"):
     include_usage: bool = False
 
 

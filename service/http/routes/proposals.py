@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
+from operator import itemgetter
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from errata import wire
 from errata.wire.base import MAX_TEXT_CHARS
 from fastapi import APIRouter, Path, Query, Request, Response
+from more_itertools import map_reduce
 
-from service.curation.proposals import CUT_OFF_S, Decision, Entry, Proposals
+from service.curation.proposals import CUT_OFF_S, MAX_LISTED, Decision, Entry, Proposals
 from service.editing.operations import Edit, ListVersions
 from service.errors import ErrataError, Forbidden, LedgerUnavailable, ProposalClosed, StaleVersion
 from service.http.auth import get_caller
@@ -23,6 +24,7 @@ from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
+from service.ledger.keys import PROPOSALS, proposal
 from service.outcome import CODE, VERSION, Outcome
 
 NEEDS_ANOTHER = (
@@ -44,10 +46,11 @@ def build_router(store: Proposals, editor: EditorClient) -> APIRouter:
     @router.get("/admin/proposals", **document(wire.ProposalList))
     async def list_proposals(state: State = "open") -> wire.ProposalList:
         """List proposals, the newest first."""
-        entries, left_out = await store.list_all() if state == "all" else (await store.list_open(), 0)
-        now, rivals = store.clock(), _find_rivals(entries, store.clock())
-        items = [_to_wire(item, rivals, now) for item in entries]
-        return wire.ProposalList(proposals=items, left_out=left_out)
+        is_all, now = state == "all", store.clock()
+        entries, left_out = await store.list_newest(MAX_LISTED if is_all else 0)
+        rivals = _find_rivals(entries, now)
+        items = [_to_wire(item, rivals, now) for item in entries if is_all or item.is_open(now)]
+        return wire.ProposalList(proposals=items, left_out=left_out if is_all else 0)
 
     @router.get("/admin/proposals/{number}", **document(wire.Proposal, 404))
     async def get_proposal(number: Number) -> wire.Proposal:
@@ -55,7 +58,7 @@ def build_router(store: Proposals, editor: EditorClient) -> APIRouter:
         item, now = await store.get(number), store.clock()
         if not item.is_open(now):
             return _to_wire(item, {}, now)
-        rivals = _find_rivals(await store.list_open(), now)
+        rivals = _find_rivals((await store.list_newest())[0], now)
         return _to_wire(item, rivals, now, **await _measure(editor, item))
 
     return router
@@ -73,11 +76,10 @@ def build_propose_router(store: Proposals, editor: EditorClient) -> APIRouter:
         if outcome.status >= 400:
             return respond(outcome)
         row = await store.add(author, body.message, edits, body.expires_in_s, body.review)
-        response.status_code = 201
-        report = json.loads(outcome.body)["report"]
-        item, now = Entry(row=row, decision=None), store.clock()
-        rivals = _find_rivals(await store.list_open(), now)
-        return _to_wire(item, rivals, now, report=report, measured_at=head)
+        response.status_code, report = 201, json.loads(outcome.body)["report"]
+        rivals = _find_rivals((await store.list_newest())[0], row.time)
+        item = Entry(row=row, decision=None)
+        return _to_wire(item, rivals, row.time, report=report, measured_at=head)
 
     return router
 
@@ -98,15 +100,13 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
             raise Forbidden(NEEDS_ANOTHER.format(number))
         decision = Decision(kind="approved", by=caller, time=store.clock())
         holding = await _claim(store, item, decision)
-        if holding.kind == "rejected":
-            raise _refuse_closed(number, holding)
         if holding.is_claim:
             outcome = await _commit(editor, item, holding, body)
             approval = await _settle(store, item, holding, outcome)
             if approval is None:
                 return respond(outcome)
             holding = approval
-        if holding.by != caller:
+        if holding.by != caller or holding.kind == "rejected":
             raise _refuse_closed(number, holding)
         response.headers[VERSION] = str(holding.version)
         return _to_wire(Entry(row=item.row, decision=holding), {}, store.clock())
@@ -118,7 +118,10 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
         summarize(request, f"proposal {number} by {item.row.author}: {body.reason}")
         caller = get_caller(request).name
         decision = Decision(kind="rejected", by=caller, time=store.clock(), reason=body.reason)
-        holding = await _reject(store, item, decision)
+        holding = await _claim(store, item, decision)
+        if holding.is_claim or holding == decision:
+            # The ledger may have a commit, or make it yet, although nobody waits for it
+            holding = await store.close(item.row, holding) or await store.claim(item, decision, holding)
         if holding != decision:
             raise _refuse_closed(number, holding)
         return _to_wire(Entry(row=item.row, decision=holding), {}, store.clock())
@@ -133,17 +136,6 @@ def describe(item: Entry) -> str:
     return f"{text[: MAX_TEXT_CHARS - len(origin)]}{origin}"
 
 
-async def _reject(store: Proposals, item: Entry, decision: Decision) -> Decision:
-    """Make this rejection the decision unless another holds, or the ledger has the commit; return what holds."""
-    holding = await _claim(store, item, decision)
-    if holding != decision and not holding.is_claim:
-        return holding
-    approval = await store.close(item.row, holding)
-    if approval is not None:
-        return await store.settle(item, approval)
-    return await store.claim(item, decision, holding)
-
-
 async def _claim(store: Proposals, item: Entry, decision: Decision) -> Decision:
     """Make this the decision unless there is one, and return the one that holds.
 
@@ -153,12 +145,15 @@ async def _claim(store: Proposals, item: Entry, decision: Decision) -> Decision:
     if item.decision is None and not item.is_open(store.clock()):
         detail = f"proposal {item.row.number} has expired: propose it again"
         raise ProposalClosed(detail, state="expired")
-    while True:
-        holding = await store.claim(item, decision)
-        is_by_another = holding.by != decision.by or holding.kind != decision.kind
-        if not (holding.is_claim and is_by_another) or store.clock() - holding.time > CUT_OFF_S:
-            return holding
+    holding = await store.claim(item, decision)
+    while (
+        holding.is_claim
+        and (holding.kind, holding.by) != (decision.kind, decision.by)
+        and store.clock() - holding.time <= CUT_OFF_S
+    ):
         await asyncio.sleep(LOOK_EVERY_S)
+        holding = await store.claim(item, decision)
+    return holding
 
 
 async def _commit(
@@ -167,10 +162,8 @@ async def _commit(
     """Make the commit of an approval; its key is the proposal's, so another approver makes no second one."""
     day = item.row.review and max(item.row.review, decision.day)
     order = _order(item.row.edits, describe(item), day).model_copy(update=dict(request))
-    key, owner = item.row.key
-    call = Edit(order, decision.by, key, key_owner=owner)
     try:
-        return await editor.call(call)
+        return await editor.call(Edit(order, decision.by, proposal(item.row.number), key_owner=PROPOSALS))
     except ErrataError as error:
         return Outcome.of(error, None)
 
@@ -181,11 +174,10 @@ async def _settle(store: Proposals, item: Entry, claim: Decision, outcome: Outco
     Otherwise give the claim back, unless the commit may still be made: the next reader finds out.
     """
     try:
-        approval = await store.find_made(item.row, claim)
-        if approval is not None:
-            return await store.settle(item, approval)
-        if outcome.status < 500 or "in_doubt" not in json.loads(outcome.body):
-            await store.release(item, claim)
+        approval = await store.settle(item.row, claim)
+        if approval is None and (outcome.status < 500 or "in_doubt" not in json.loads(outcome.body)):
+            await store.put(item.row, None, claim.model_dump_json())
+        return approval
     except LedgerUnavailable:
         if outcome.status < 400:
             raise
@@ -233,30 +225,19 @@ async def _try(editor: EditorClient, author: str, order: wire.EditRequest) -> tu
 
 def _find_rivals(entries: Sequence[Entry], now: float) -> Mapping[str, list[int]]:
     """Map each subject of an open proposal to the numbers of those that are about it."""
-    rivals = defaultdict(list)
-    for item in entries:
-        if item.is_open(now):
-            for subject in item.row.subjects:
-                rivals[subject].append(item.row.number)
-    return rivals
+    open_rows = [item.row for item in entries if item.is_open(now)]
+    pairs = ((subject, row.number) for row in open_rows for subject in row.subjects)
+    return map_reduce(pairs, itemgetter(0), itemgetter(1))
 
 
 def _to_wire(item: Entry, rivals: Mapping[str, Sequence[int]], now: float, **measures: Any) -> wire.Proposal:
     row, decision = item.row, item.decision
     is_open = item.is_open(now)
-    conflicts = (
-        {number for subject in row.subjects for number in rivals.get(subject, ())} if is_open else set()
-    )
-    fields: dict[str, Any] = (
-        {}
-        if decision is None or is_open
-        else {
-            "decided_by": decision.by,
-            "decision_time": datetime.fromtimestamp(decision.time, UTC),
-            "reason": decision.reason,
-            "version": decision.version,
-        }
-    )
+    conflicts = {number for subject in row.subjects if is_open for number in rivals.get(subject, ())}
+    if decision is not None and not is_open:
+        time = datetime.fromtimestamp(decision.time, UTC)
+        measures |= {"decided_by": decision.by, "decision_time": time}
+        measures |= {"reason": decision.reason, "version": decision.version}
     return wire.Proposal(
         number=row.number,
         state="open" if is_open else decision.kind if decision else "expired",
@@ -267,6 +248,5 @@ def _to_wire(item: Entry, rivals: Mapping[str, Sequence[int]], now: float, **mea
         expires=datetime.fromtimestamp(row.expires, UTC),
         review=row.review,
         conflicts=sorted(conflicts - {row.number}, reverse=True),
-        **fields,
         **measures,
     )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pydantic import ConfigDict
-
 from errata.client import AsyncErrata
 from errata.errors import ErrataError
 from errata.mcp.tools import INSTRUCTIONS, JSON, Tools, ToolServer, add_resources, list_tools
@@ -17,10 +15,8 @@ from errata.wire import Request, Response
 SLOWEST_S = 600.0  # time limit of a call; a proposal is measured first
 
 
-class Body(Request):
+class Body(Request, extra="allow"):
     """Any body; the service checks it."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
 
 
 class RemoteRoutes:

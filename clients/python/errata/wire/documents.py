@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import Field, StringConstraints, WithJsonSchema
 
 from errata.wire.base import Name, Request, Response, Version, check_name
 from errata.wire.edits import WriteRequest
@@ -32,10 +32,8 @@ class DocumentRequest(WriteRequest):
     expected_version: Version | None = None
 
 
-class RemovalOptions(WriteRequest):
+class RemovalOptions(WriteRequest, strict=False):  # values of a query are texts
     """The query of a removal."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)  # values of a query are texts
 
     expected_version: Version | None = None
 
@@ -78,13 +76,11 @@ Word = Annotated[str, StringConstraints(min_length=1, max_length=100)]  # a spac
 SenseNumber = Annotated[int, Field(ge=0, le=10_000)]
 
 
-class SensesQuery(Request):
+class SensesQuery(Request, strict=False):  # in a query all values are texts
     """The query for a word, which is looked up with a space before it where that is known; `exact` takes it as written.
 
     `sense` selects one sense, and `top_k` limits the words listed of each.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)  # in a query all values are texts
 
     word: Word
     sense: SenseNumber | None = None

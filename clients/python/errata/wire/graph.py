@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from errata.wire.base import CommitVersion, Printable, Request, Response, Version
 from errata.wire.edits import CommitRequest, EditReceipt
@@ -76,10 +76,8 @@ class RelationList(Response):
     relations: list[GraphRelation]
 
 
-class TableQuery(Request):
+class TableQuery(Request, strict=False):
     """Which part of the graph is wanted as a table."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
 
     subject: Annotated[str, Field(min_length=1, max_length=200), Printable] = "Name"
     """Heading of the column with the names of things."""
@@ -163,10 +161,8 @@ class ImportReceipt(EditReceipt):
     counts: ImportCounts
 
 
-class ImportOrder(CommitRequest):
+class ImportOrder(CommitRequest, strict=False):  # values of a query are texts
     """The query of an import; the file itself is the body."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)  # values of a query are texts
 
     format: Format | None = None
     """None detects the format."""

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from errata.wire.base import Response
 
@@ -67,10 +67,8 @@ class FieldProblem(Response):
     parameter: str | None = None
 
 
-class Problem(Response):
+class Problem(Response, extra="allow"):
     """An RFC 9457 problem document; the members that a code adds (`current`, ...) are kept."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
 
     type: str = "about:blank"
     """A URI that names the kind of the problem."""

@@ -449,8 +449,8 @@ async def test_another_commit_with_the_key_that_an_older_build_used_is_no_approv
 ) -> None:
     """The approver has named an edit of their own as older builds named the commit of this proposal."""
     header = {"idempotency-key": keys.proposal(1)}
-    own = EDIT | {"question": "who runs the dam?"}
-    assert (await people["cy"].post("/admin/edits", json={"edits": [own]}, headers=header)).status_code == 201
+    dam = EDIT | {"question": "who runs the dam?"}
+    assert (await people["cy"].post("/admin/edits", json={"edits": [dam]}, headers=header)).status_code == 201
     await propose(people["bo"])
     path = "/admin/proposals/1"
     refused = await people["cy"].post(f"{path}/approval", json={"expected_version": 99})
