@@ -4,6 +4,7 @@ import asyncio
 import json
 import resource
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from subprocess import DEVNULL, PIPE, Popen
 from typing import BinaryIO, NamedTuple
@@ -30,13 +31,14 @@ def bound_process(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
-def read_rows(file: BinaryIO, sheet: str, seconds: int) -> Iterator[Row]:
+def read_rows(file: BinaryIO, sheet: str, seconds: int, hidden: Counter[str] | None = None) -> Iterator[Row]:
     """Yield the rows of a workbook, as `errata.tables.workbook.read_sheet` does.
 
     Args:
         file: A file on the disk.
         sheet: Name of the sheet; "" for the only one.
         seconds: Processor time that reading may take.
+        hidden: Gets the counts of rows and columns that are left out because they are hidden.
 
     Raises:
         WorkbookError: It cannot be read, or takes too much memory or time.
@@ -50,7 +52,9 @@ def read_rows(file: BinaryIO, sheet: str, seconds: int) -> Iterator[Row]:
                 row = json.loads(line)
                 if isinstance(row, str):
                     raise WorkbookError(row)
-                if row is None:
+                if isinstance(row, dict):
+                    if hidden is not None:
+                        hidden.update(row)
                     return
                 yield row[0], row[1]
         finally:

@@ -221,7 +221,7 @@ class GraphFileReader:
                     raise GraphFileError(f"{limit}: save the sheet as CSV")
                 workbook.write(block)
             try:
-                for number, texts in read_rows(workbook, self._sheet, IMPORT_SECONDS):
+                for number, texts in read_rows(workbook, self._sheet, IMPORT_SECONDS, reader.skipped):
                     self._last_row, width = number, width or len(texts)
                     try:
                         yield from reader.read_record(texts + [""] * (width - len(texts)), number)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from errata.tables.workbook import FORMULA_ERROR
+from errata.tables.workbook import describe_fault
 
 from service.graph.formats.row import (
     GraphFileError,
@@ -162,10 +162,8 @@ class TableReader(Reader):
                 self.skipped["empty_cell"] += 1
                 continue
             try:
-                if FORMULA_ERROR.fullmatch(cell.strip()):
-                    raise Refused(
-                        f"{relation} of {name} shows the error of a formula, {cell.strip()}", "syntax"
-                    )
+                if fault := describe_fault(cell):
+                    raise Refused(f"{relation} of {name} {fault}", "syntax")
                 first, *further = (clean(relation, line) for line in cell.splitlines() if line.strip())
                 yield Row("fact", name, relation, first, "", number, False, tuple(further))
             except Refused as refused:

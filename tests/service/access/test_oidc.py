@@ -342,7 +342,9 @@ async def test_an_issuer_that_differs_in_its_last_slash_is_told_so(monkeypatch: 
     verifier = OidcVerifier(
         Claims("https://issuer", AUDIENCE, SCOPES, "errata:", "sub"), Jwks("https://issuer")
     )
-    with pytest.raises(Unauthorized, match=r"its issuer is 'https://issuer/'.*differ in the slash at the end"):
+    with pytest.raises(
+        Unauthorized, match=r"its issuer is 'https://issuer/'.*differ in the slash at the end"
+    ):
         await verifier.verify(sign(RSA, "RS256", None, iss="https://issuer/"))
     with pytest.raises(Unauthorized, match=r"its issuer is 'https://other', and 'https://issuer' is taken$"):
         await verifier.verify(sign(RSA, "RS256", None, iss="https://other"))

@@ -2,11 +2,14 @@
 
 EasyEdit's records of edits as corrections with tests (github.com/zjunlp/EasyEdit, easyeditor/dataset).
 
-EasyEdit spells the fields of an edit in three ways:
+EasyEdit spells the fields of an edit in three ways,
 
     prompt, target_new, rephrase_prompt       CounterFact and KnowEdit as EasyEdit ships them
     src, alt, rephrase                        zsRE
     update, ans, rephrase                     WikiBigEdit
+
+and CounterFact's authors have prompt, subject and target_new in an object `requested_rewrite`. A prompt may leave a
+place for its subject, `{}`.
 
 The rephrased prompt measures whether an edit carries over to other words: EasyEdit never shows it to the editor. So it
 becomes a test of the edit, as prompts of portability do, which follow from the edit, and prompts of locality, whose
@@ -17,7 +20,9 @@ of their kinds.
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -42,16 +47,19 @@ from errata.wire import EditItem, FactItem, Item
 
 QUESTION = ("prompt", "src", "update")
 ANSWER = ("target_new", "alt", "ans")
-REPHRASING = ("rephrase_prompt", "rephrase")
+REPHRASING = ("rephrase_prompt", "rephrase", "paraphrase_prompts")
+REWRITE = "requested_rewrite"  # the field in which CounterFact as its authors ship it has the edit
 PROMPTS = (  # a field of prompts, the one of their answers, and whether a prompt without an answer is a test
     ("loc", "loc_ans", True),
     ("locality_prompt", "locality_ground_truth", True),
     ("locality", "", True),
+    ("neighborhood_prompts", "", True),
     ("mhop", "mhop_ans", False),
     ("portability_prompt", "portability_ground_truth", False),
     ("portability", "", False),
 )
 OBJECT = (("prompt", "ground_truth"), ("New Question", "New Answer"))  # names of a prompt and its answer
+BLANK = "{}"  # the place of the subject in a prompt
 MARK = "nq question: "  # what zsRE puts before a question of locality
 EASYEDIT_LINE = '{"prompt": "...", "target_new": "..."} with rephrase_prompt if wanted'
 Fields = Mapping[str, Any]
@@ -60,29 +68,45 @@ FACT_FIELDS = {"subject", "relation", "object", "define"}
 
 
 def is_easyedit(fields: Fields) -> bool:
-    return "question" not in fields and any(name in fields for name in (*QUESTION, *ANSWER[:2]))
+    return "question" not in fields and any(name in fields for name in (*QUESTION, *ANSWER[:2], REWRITE))
 
 
 def from_easyedit(fields: Fields) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the fields of the correction, and the names of unused fields."""
+    """Return the fields of the correction, and the names of unused fields; ValueError for a subject that is missing."""
+    rewrite = fields.get(REWRITE)
+    fields = {**fields, **rewrite} if isinstance(rewrite, dict) else fields
     question_name, answer_name, rephrased_name = (
         next((name for name in names if name in fields), names[0]) for names in (QUESTION, ANSWER, REPHRASING)
     )
-    question, answer = fields.get(question_name), _first(fields.get(answer_name))
+    fill = partial(fill_subject, subject=fields.get("subject"))
+    question, answer = fill(fields.get(question_name)), _first(fields.get(answer_name))
     correction = {
         name: value for name, value in (("question", question), ("answer", answer)) if value is not None
     }
-    tests = {prompt: answer for prompt, _ in _iterate_prompts(fields.get(rephrased_name), None)}
-    used_names = {question_name, answer_name, rephrased_name}
+    tests = {fill(prompt): answer for prompt, _ in _iterate_prompts(fields.get(rephrased_name), None)}
+    used_names = {question_name, answer_name, rephrased_name, "subject", REWRITE}
     for prompts_name, answers_name, may_stay in PROMPTS:
         pairs = _iterate_prompts(fields.get(prompts_name), fields.get(answers_name))
-        answers = {prompt: expected for prompt, expected in pairs if may_stay or expected is not None}
+        answers = {fill(prompt): expected for prompt, expected in pairs if may_stay or expected is not None}
         if answers:
             tests |= answers
             used_names |= {prompts_name, answers_name}
     if tests:
         correction["tests"] = [{"question": text, "answer": expected} for text, expected in tests.items()]
     return correction, tuple(sorted(name for name in fields.keys() - used_names if fields[name]))
+
+
+def fill_subject(prompt: Any, subject: Any) -> Any:
+    """Return a prompt with its subject in the place that a template leaves for it.
+
+    Raises:
+        ValueError: There is a place and no subject.
+    """
+    if not isinstance(prompt, str) or BLANK not in prompt:
+        return prompt
+    if not isinstance(subject, str) or not subject.strip():
+        raise ValueError(f"the prompt leaves a place for its subject, {BLANK}, and `subject` is not there")
+    return prompt.replace(BLANK, subject.strip())
 
 
 def _iterate_prompts(prompts: Any, answers: Any) -> Iterator[tuple[str, Any]]:
@@ -107,10 +131,10 @@ def _iterate_prompts(prompts: Any, answers: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _first(answer: Any) -> Any:
-    """Return the first spelling of an answer; KnowEdit nests lists of them."""
+    """Return the first spelling of an answer; KnowEdit nests lists of them, and CounterFact has objects."""
     while isinstance(answer, list):
         answer = answer[0] if answer else None
-    return answer
+    return answer.get("str") if isinstance(answer, dict) else answer
 
 
 def read_corrections(
@@ -137,10 +161,11 @@ def read_corrections(
         raise BadFile(
             f"{file}: the name must end in .csv, .tsv, .xlsx, .jsonl or .json, so that it is clear how to read it"
         )
+    hidden: Counter[str] = Counter()
     try:
         content = file.read_bytes() if content is None else content
         if kind in WORKBOOKS:
-            records = iterate_workbook(str(file), io.BytesIO(content), sheet)
+            records = iterate_workbook(str(file), io.BytesIO(content), sheet, hidden)
         else:
             records = iterate_records(str(file), kind, content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -156,6 +181,7 @@ def read_corrections(
         lines.append(_to_line(record, kind, model))
     if not lines:
         raise BadFile(f"{file} holds no corrections; each is a line {_describe_format(kind, {})}")
+    lines[-1].unused_fields += tuple(f"{name.replace('_', ' ')}s: {n}" for name, n in hidden.items() if n)
     return lines, sha256(content).hexdigest()
 
 
@@ -165,9 +191,9 @@ def _to_line(record: Record, kind: str, model: str | None) -> Line:
     if record.complaint:
         line.refuse("bad_line", record.complaint + ("" if kind in (*TABLES, *WORKBOOKS) else advice))
         return line
-    if is_easyedit(fields):
-        fields, line.unused_fields = from_easyedit(fields)
     try:
+        if is_easyedit(fields):
+            fields, line.unused_fields = from_easyedit(fields)
         if FACT_FIELDS & set(fields):
             line.item = ITEM.validate_python(fields)
             if line.origin.version and isinstance(line.item, FactItem):  # its names were right already
@@ -176,6 +202,8 @@ def _to_line(record: Record, kind: str, model: str | None) -> Line:
             line.item = EditItem.model_validate({"model": model, **fields})
     except ValidationError as error:
         line.refuse("bad_line", describe_invalid(error) + advice)
+    except ValueError as error:
+        line.refuse("bad_line", str(error) + advice)
     return line
 
 

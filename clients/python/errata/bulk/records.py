@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -58,15 +59,15 @@ def iterate_records(name: str, kind: str, text: str) -> Iterator[Record]:
     return _iterate_json_lines(name, text) if kind in JSONL else _iterate_json_list(name, text)
 
 
-def iterate_workbook(name: str, file: BinaryIO, sheet: str) -> Iterator[Record]:
-    """Yield the records of a sheet of a workbook; "" for its only one."""
-    from errata.tables.workbook import FORMULA_ERROR, WorkbookError, read_sheet
+def iterate_workbook(name: str, file: BinaryIO, sheet: str, hidden: Counter[str]) -> Iterator[Record]:
+    """Yield the records of a sheet of a workbook, "" for its only one; count hidden rows and columns."""
+    from errata.tables.workbook import WorkbookError, describe_fault, read_sheet
 
     try:
-        for record in _iterate_table(name, read_sheet(file, sheet), "there are more cells than columns"):
-            errors = [text for text in record.fields.values() if FORMULA_ERROR.fullmatch(str(text).strip())]
-            complaint = f"a cell shows the error of a formula, {errors[0]}" if errors else record.complaint
-            yield replace(record, complaint=complaint)
+        rows = read_sheet(file, sheet, hidden)
+        for record in _iterate_table(name, rows, "there are more cells than columns"):
+            fault = next(filter(None, (describe_fault(str(text)) for text in record.fields.values())), "")
+            yield replace(record, complaint=f"a cell {fault}" if fault else record.complaint)
     except WorkbookError as error:
         raise BadFile(f"{name}: {error}") from error
 

@@ -8,30 +8,36 @@ to 49 of ECMA-376 (18.8.30); those after them are used without an entry, too.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Generator, Iterator
 from typing import Any, BinaryIO, NamedTuple
 from zipfile import ZipFile, ZipInfo
 
 from openpyxl.cell.text import Text
-from openpyxl.reader.excel import ExcelReader
+from openpyxl.reader.excel import ExcelReader, _find_workbook_part  # type: ignore[attr-defined]
+from openpyxl.styles.numbers import BUILTIN_FORMATS, is_datetime
 from openpyxl.styles.stylesheet import apply_stylesheet
-from openpyxl.worksheet._reader import FORMULA_TAG, ROW_TAG, WorkSheetParser
+from openpyxl.utils.datetime import WINDOWS_EPOCH
+from openpyxl.worksheet._reader import COL_TAG, FORMULA_TAG, ROW_TAG, VALUE_TAG, WorkSheetParser
 from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 from openpyxl.xml.functions import iterparse
 
 from errata.tables.limits import (
     FREE_BOOK_BYTES,
     FREE_TEXTS,
+    MAX_COLUMNS,
     MAX_ELEMENTS,
     MAX_PART_BYTES,
     MAX_RATIO,
     MAX_UNPACKED_BYTES,
 )
-from errata.tables.workbook import WorkbookError
+from errata.tables.workbook import NO_DATE, WorkbookError
 
 # Chinese, Japanese and Korean dates and times, and Thai ones
 DATE_FORMATS = {*range(27, 37), *range(50, 59), *range(71, 82)}
 DURATION_FORMATS = {79}
+STRICT = b"http://purl.oclc.org/ooxml/spreadsheetml/main"  # namespace of Strict Open XML (ISO/IEC 29500-1)
+FIRST_SURE_DAY = 61  # 1900-03-01: of days before it, Excel counts one too many, and writers differ
 TEXT_TAG, MERGE_TAG = f"{{{SHEET_MAIN_NS}}}si", f"{{{SHEET_MAIN_NS}}}mergeCell"
 
 Cell = dict[str, Any]
@@ -73,6 +79,8 @@ class Book(ExcelReader):
         super().__init__(file, read_only=True, data_only=True, keep_links=False)
         self.archive: Archive = Archive(file)
         self.read_manifest()
+        if STRICT in self.archive.read(_find_workbook_part(self.package).PartName[1:]):
+            raise WorkbookError('it is a "Strict Open XML" workbook: save it as "Excel Workbook (.xlsx)"')
         self.read_strings()
         self.read_workbook()
         apply_stylesheet(self.archive, self.wb)
@@ -87,6 +95,17 @@ class Book(ExcelReader):
                 book._date_formats.add(place)
             if style.numFmtId in DURATION_FORMATS:
                 book._timedelta_formats.add(place)
+        self.days = {
+            place
+            for place, style in enumerate(book._cell_styles)
+            if is_datetime(self.find_format(style.numFmtId)) in ("date", "datetime")
+        }
+
+    def find_format(self, number: int) -> str:
+        """Return the code of a format, or that of a plain number where none is written down."""
+        book: Any = self.wb
+        place = number - 164  # formats of the workbook follow those of Excel
+        return book._number_formats[place] if place >= 0 else BUILTIN_FORMATS.get(number, "General")
 
     def read_strings(self) -> None:
         package: Any = self.package
@@ -111,6 +130,7 @@ class Book(ExcelReader):
             epoch=book.epoch,
             date_formats=book._date_formats,
             timedelta_formats=book._timedelta_formats,
+            days=self.days,
         )
 
 
@@ -119,22 +139,51 @@ class SheetParser(WorkSheetParser):
 
     Attributes:
         merged_range: The first cells that are merged, known after the last row; "" for none.
+        hidden: Counts of rows and columns with a value that Excel does not show, which are left out.
+        hidden_columns: Their numbers, known before the first row.
     """
 
     merged_range = ""
 
+    def __init__(self, source: Any, shared_strings: Any, *, days: Collection[int], **options: Any) -> None:
+        """Read a sheet; `days` are the places of the styles that show a day."""
+        super().__init__(source, shared_strings, **options)
+        self.hidden: Counter[str] = Counter()
+        self._days, self.hidden_columns = days, set[int]()
+
     def parse(self) -> Generator[list[Cell], None, None]:
         source: Any = self.source
+        columns: set[int] = set()  # hidden columns with a value
         with source:
-            for element in iterate_elements(source, (ROW_TAG, MERGE_TAG)):
+            for element in iterate_elements(source, (COL_TAG, ROW_TAG, MERGE_TAG)):
+                is_hidden = element.get("hidden") in ("1", "true")
                 if element.tag == MERGE_TAG:
                     self.merged_range = self.merged_range or element.get("ref", "")
+                elif element.tag == COL_TAG:
+                    last = min(int(element.get("max")), MAX_COLUMNS)
+                    self.hidden_columns |= (
+                        set(range(int(element.get("min")), last + 1)) if is_hidden else set()
+                    )
                 else:
-                    yield self.parse_row(element)[1]
+                    cells = self.parse_row(element)[1]
                     self.row_dimensions.clear()
+                    values = {cell["column"] for cell in cells if cell["value"] is not None}
+                    if is_hidden:
+                        self.hidden["hidden_row"] += bool(values)
+                        continue
+                    columns |= values & self.hidden_columns
+                    yield [cell for cell in cells if cell["column"] not in self.hidden_columns]
+        self.hidden["hidden_column"] = len(columns)
 
     def parse_cell(self, element: Any) -> Cell:
         cell: Cell = super().parse_cell(element)
+        is_duration = cell["style_id"] in self.timedelta_formats
+        if cell["data_type"] == "d" and element.get("t", "n") == "n" and not is_duration:
+            number, is_day = float(element.findtext(VALUE_TAG)), cell["style_id"] in self._days
+            if number < 0 or (
+                self.epoch == WINDOWS_EPOCH and (is_day or number >= 1) and number < FIRST_SURE_DAY
+            ):
+                cell["value"] = NO_DATE
         cell["is_uncalculated"] = cell["value"] is None and element.find(FORMULA_TAG) is not None
         return cell
 

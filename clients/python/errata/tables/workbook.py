@@ -6,7 +6,8 @@ A workbook (ECMA-376) is a zip archive of XML, whose cells are read row by row.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Container, Iterator
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -19,7 +20,8 @@ SUFFIXES = (".xlsx", ".xlsm")
 # First bytes of a workbook, and of one that is locked or of 1997
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 NOT_READ = "Excel workbook that is locked by a password, or of Excel 97: save it as .xlsx without a password"
-FORMULA_ERROR = re.compile(r"#(?:REF|N/A|NAME|VALUE|DIV/0|NULL|NUM|SPILL|CALC)[!?]?", re.IGNORECASE)
+NO_DATE = "#DATE!"  # text of a cell with a date that workbooks cannot hold
+FORMULA_ERROR = re.compile(r"#(?:DATE|REF|N/A|NAME|VALUE|DIV/0|NULL|NUM|SPILL|CALC)[!?]?", re.IGNORECASE)
 # Characters as ECMA-376 (22.9.2.19) writes them
 ESCAPES = re.compile(r"(?:_x[0-9A-Fa-f]{4}_)+")
 
@@ -31,8 +33,17 @@ class WorkbookError(ValueError):
     """The workbook cannot be read; the text says why, and what to do."""
 
 
-def read_sheet(file: BinaryIO, sheet: str = "") -> Iterator[Row]:
-    """Yield the rows with a value of a sheet, "" for the only one; raise WorkbookError where it cannot be read."""
+def read_sheet(file: BinaryIO, sheet: str = "", hidden: Counter[str] | None = None) -> Iterator[Row]:
+    """Yield the rows with a value of a sheet, without what Excel hides.
+
+    Args:
+        file: The workbook.
+        sheet: Name of the sheet; "" for the only visible one with a value.
+        hidden: Gets the counts of rows and columns that are left out.
+
+    Raises:
+        WorkbookError: It cannot be read.
+    """
     from errata.tables.book import Book  # a command that reads no workbook need not wait for openpyxl
 
     try:
@@ -40,6 +51,8 @@ def read_sheet(file: BinaryIO, sheet: str = "") -> Iterator[Row]:
         target = choose_sheet(book, sheet)
         parser = book.parse(target)
         yield from _iterate_rows(parser)
+        if hidden is not None:
+            hidden += parser.hidden
         if parser.merged_range:
             raise WorkbookError(
                 f"the cells {parser.merged_range} of the sheet {target.title!r} are merged: take them apart, "
@@ -53,11 +66,18 @@ def read_sheet(file: BinaryIO, sheet: str = "") -> Iterator[Row]:
         ) from error
 
 
+def describe_fault(cell: str) -> str:
+    """Return the fault of the text of a cell, "" for none."""
+    if cell.strip() == NO_DATE:
+        return "is a date before 1900-03-01, which workbooks cannot hold: write it as text"
+    return f"shows the error of a formula, {cell.strip()}" if FORMULA_ERROR.fullmatch(cell.strip()) else ""
+
+
 def _iterate_rows(parser: SheetParser) -> Iterator[Row]:
     """Yield the rows with a value; raise WorkbookError if there is more than can be read."""
     n_cells = n_chars = 0
     for cells in parser.parse():
-        texts = list_texts(cells)
+        texts = list_texts(cells, parser.hidden_columns)
         n_cells += max(len(cells), len(texts))
         row_chars = sum(map(len, texts))
         n_chars += row_chars
@@ -75,8 +95,8 @@ def _iterate_rows(parser: SheetParser) -> Iterator[Row]:
             yield number, texts
 
 
-def list_texts(cells: list[Cell]) -> list[str]:
-    """Return the texts of a row, up to the last cell that has one."""
+def list_texts(cells: list[Cell], hidden_columns: Container[int] = ()) -> list[str]:
+    """Return the texts of a row, up to the last cell that has one, without hidden columns."""
     texts: dict[int, str] = {}
     for cell in cells:
         if not 1 <= cell["column"] <= MAX_COLUMNS:
@@ -88,7 +108,8 @@ def list_texts(cells: list[Cell]) -> list[str]:
             raise WorkbookError(f"the formula in {place} was never calculated: open the workbook and save it")
         if (text := to_text(cell["value"])).strip():
             texts[cell["column"]] = text
-    return [texts.get(column, "") for column in range(1, max(texts, default=0) + 1)]
+    columns = range(1, max(texts, default=0) + 1)
+    return [texts.get(column, "") for column in columns if column not in hidden_columns]
 
 
 def to_text(value: object) -> str:

@@ -4,6 +4,7 @@ import gzip
 from io import BytesIO
 
 import pytest
+from openpyxl import load_workbook
 
 from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError, Row
@@ -141,6 +142,21 @@ def test_a_workbook_is_the_same_table_packed_or_not(packed: bool) -> None:
     output = Output(reader.format, reader.lines, dict(reader.skipped), tuple(results))
     assert (output.facts, output.bad, output.skipped) == (FACTS, [], {"empty_cell": 2})
     assert (output.format, output.lines, [row.line for row in output.rows]) == ("xlsx", 3, [2, 2, 3, 3])
+
+
+def test_hidden_cells_of_a_workbook_are_no_facts_and_old_dates_are_rejected() -> None:
+    book = load_workbook(
+        BytesIO(workbook([["Museum", "Salary", "Opened"], ["Tide Mill", 9, "1895-04-01"], ["Ark", 8, 10]]))
+    )
+    sheet = book.worksheets[0]
+    sheet["C3"].number_format = "yyyy-mm-dd"
+    sheet.column_dimensions["B"].hidden = True
+    file = BytesIO()
+    book.save(file)
+    output = read_wide(file.getvalue())
+    assert output.facts == [("Tide Mill", "Opened", "1895-04-01")]
+    assert "date before 1900-03-01, which workbooks cannot hold: write it as text" in output.bad[0].reason
+    assert output.skipped == {"hidden_column": 1}
 
 
 def test_a_workbook_may_be_a_table_of_facts() -> None:

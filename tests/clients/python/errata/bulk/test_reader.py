@@ -148,6 +148,49 @@ def test_easyedits_spellings_are_read_and_the_rephrased_prompt_is_a_test(
         assert line.item == EditItem(question="q?", answer="a", tests=tests)
 
 
+def test_a_prompt_gets_its_subject_wherever_it_leaves_a_place(tmp_path: Path) -> None:
+    fields = {
+        "prompt": "The birthplace of {} is",
+        "subject": "Runa Falkenberg",
+        "target_new": "Orla",
+        "rephrase_prompt": "{} was born in",
+        "locality": {"R": [{"prompt": "{} works as", "ground_truth": "a smith"}]},
+    }
+    other = {**fields, "subject": "Per Lindqvist", "target_new": "Vey"}
+    first, second, third = read(tmp_path, "a.json", json.dumps([fields, other, {**fields, "subject": ""}]))
+    assert (first.question, second.question) == (
+        "The birthplace of Runa Falkenberg is",
+        "The birthplace of Per Lindqvist is",
+    )
+    assert {test.question: test.answer for test in first.tests} == {
+        "Runa Falkenberg was born in": "Orla",
+        "Runa Falkenberg works as": "a smith",
+    }
+    assert third.status == "refused"
+    assert "place for its subject, {}, and `subject` is not there" in third.detail
+
+
+def test_counterfact_is_read_as_its_authors_ship_it(tmp_path: Path) -> None:
+    rewrite = {
+        "prompt": "{} speaks",
+        "subject": "Danielle Darrieux",
+        "target_new": {"str": "English", "id": "Q1860"},
+        "target_true": {"str": "French", "id": "Q150"},
+    }
+    record = {
+        "case_id": 0,
+        "requested_rewrite": rewrite,
+        "paraphrase_prompts": ["{} is a native speaker of"],
+        "neighborhood_prompts": ["The mother tongue of Léon Blum is"],
+    }
+    [line] = read(tmp_path, "a.json", json.dumps([record]))
+    assert (line.question, line.answer) == ("Danielle Darrieux speaks", "English")
+    assert {test.question: test.answer for test in line.tests} == {
+        "Danielle Darrieux is a native speaker of": "English",
+        "The mother tongue of Léon Blum is": None,
+    }
+
+
 @pytest.mark.parametrize(
     ("fields", "tests"),
     [

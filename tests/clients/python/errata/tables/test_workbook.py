@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import zipfile
+from collections import Counter
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from random import Random
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 from errata.tables.limits import FREE_TEXTS, MAX_ELEMENTS, MAX_PART_BYTES
-from errata.tables.workbook import WorkbookError, read_sheet
+from errata.tables.workbook import NO_DATE, WorkbookError, describe_fault, read_sheet
 from errata.tables.writer import format_table
+from openpyxl import Workbook
+from openpyxl.xml.constants import SHEET_MAIN_NS
 
 from tests.workbooks import replace_part, share_texts, workbook
 
@@ -219,3 +222,54 @@ def test_what_a_workbook_claims_to_have_costs_nothing(content: bytes) -> None:
     finally:
         tracemalloc.stop()
     assert peak_bytes < 2_000_000
+
+
+def style(number_format: str, value: float) -> bytes:
+    """Return a workbook of a text and a number in this format."""
+    book = Workbook()
+    sheet = book.worksheets[0]
+    sheet["A1"], sheet["B1"] = "founded", value
+    sheet["B1"].number_format = number_format
+    file = BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("number_format", "value", "text"),
+    [
+        ("yyyy-mm-dd", 61, "1900-03-01"),
+        ("yyyy-mm-dd", 60, NO_DATE),
+        ("yyyy-mm-dd", 1, NO_DATE),
+        ("yyyy-mm-dd", 0, NO_DATE),
+        ("yyyy-mm-dd", 0.5, NO_DATE),
+        ("yyyy-mm-dd hh:mm", -31497.5, NO_DATE),
+        ("hh:mm", 0.4375, "10:30"),
+        ("hh:mm", 0, "00:00"),
+        ("[h]:mm", 40.5, "972:00"),
+        ("0.00", -31497.5, "-31497.5"),
+    ],
+)
+def test_a_date_before_those_of_workbooks_is_no_text(number_format: str, value: float, text: str) -> None:
+    assert list(read_sheet(BytesIO(style(number_format, value)))) == [(1, ["founded", text])]
+    assert bool(describe_fault(text)) == (text == NO_DATE)
+
+
+def test_what_excel_hides_is_left_out_and_counted() -> None:
+    book = Workbook()
+    sheet = book.worksheets[0]
+    for row in (["name", "salary", "office"], ["Ina", 9, "Orla"], ["Per", 8, "Vey"], [None, None, None]):
+        sheet.append(row)
+    sheet.column_dimensions["B"].hidden = sheet.column_dimensions["F"].hidden = True
+    sheet.row_dimensions[3].hidden = sheet.row_dimensions[4].hidden = True
+    file, hidden = BytesIO(), Counter[str]()
+    book.save(file)
+    assert list(read_sheet(file, hidden=hidden)) == [(1, ["name", "office"]), (2, ["Ina", "Orla"])]
+    assert hidden == {"hidden_row": 1, "hidden_column": 1}
+
+
+def test_a_strict_workbook_is_refused_with_how_to_save_it() -> None:
+    main, strict = SHEET_MAIN_NS.encode(), b"http://purl.oclc.org/ooxml/spreadsheetml/main"
+    content = replace_part(workbook([["a"]]), "xl/workbook.xml", main, strict)
+    with pytest.raises(WorkbookError, match='"Strict Open XML" workbook: save it as "Excel Workbook'):
+        list(read_sheet(BytesIO(content)))
