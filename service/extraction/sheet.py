@@ -1,6 +1,6 @@
 """`python -m service.extraction.sheet SHEET SECONDS`: write the rows of the workbook on standard input as JSON lines.
 
-The last line has the counts of hidden rows and columns, an object, or the reason why the workbook cannot be read, a text.
+The last line has the counts of hidden rows and columns, an object, or the fault of the workbook, a text.
 """
 
 from __future__ import annotations
