@@ -45,15 +45,15 @@ class Malformed(ErrataError, code="invalid_input"):
 
 
 class MalformedJson(Malformed, code="malformed_json"):
-    pass
+    """The body is not JSON."""
 
 
 class InvalidInput(Malformed):
-    pass
+    """A field, a parameter or a file says what cannot be used."""
 
 
 class TooLarge(Malformed, code="too_large"):
-    pass
+    """The request has more than `limit` allows."""
 
 
 class TooSlow(Malformed, code="too_slow"):
@@ -61,7 +61,7 @@ class TooSlow(Malformed, code="too_slow"):
 
 
 class UnsupportedMediaType(Malformed, code="unsupported_media_type"):
-    pass
+    """The body is of a kind that the route does not read."""
 
 
 class EditRefused(Malformed, code="edit_refused"):
@@ -69,23 +69,23 @@ class EditRefused(Malformed, code="edit_refused"):
 
 
 class AccessDenied(ErrataError, code="forbidden"):
-    pass
+    """The caller may not do this."""
 
 
 class Unauthorized(AccessDenied, code="unauthorized"):
-    pass
+    """The request has no valid key or token."""
 
 
 class Forbidden(AccessDenied):
-    pass
+    """The key lacks the scope, or the request comes from a foreign page."""
 
 
 class Missing(ErrataError, code="not_found"):
-    pass
+    """The path or a field names what is not there."""
 
 
 class NotFound(Missing):
-    pass
+    """There is no such version, edit, entity, document or route."""
 
 
 class UnknownModel(Missing, code="unknown_model"):
@@ -148,11 +148,11 @@ class ProposalClosed(Conflict, code="proposal_closed"):
 
 
 class NothingToDo(Conflict):
-    pass
+    """The request would change nothing."""
 
 
 class TooMany(ErrataError, code="too_many"):
-    pass
+    """The caller, or all callers together, ask for more than there is room for now."""
 
 
 class Unavailable(ErrataError, code="not_ready"):
@@ -167,11 +167,11 @@ class VersionAhead(Unavailable, code="version_ahead"):
 
 
 class NotReady(Unavailable):
-    pass
+    """The service cannot do this yet: a part starts, or a restore is under way."""
 
 
 class LedgerUnavailable(Unavailable, code="ledger_unavailable"):
-    pass
+    """The store does not answer."""
 
 
 class LedgerCorrupt(ErrataError, code="ledger_corrupt"):
@@ -183,4 +183,4 @@ class Crashed(ErrataError, code="crashed"):
 
 
 class Internal(ErrataError):
-    pass
+    """A fault of the service itself."""

@@ -138,15 +138,15 @@ class Malformed(Refused, codes=("malformed_json", "invalid_input")):
 
 
 class TooLarge(Malformed, codes=("too_large",)):
-    pass
+    """The request has more than is allowed."""
 
 
 class TooSlow(Malformed, codes=("too_slow",)):
-    pass
+    """The body arrived too slowly."""
 
 
 class UnsupportedMediaType(Malformed, codes=("unsupported_media_type",)):
-    pass
+    """The service does not read bodies of this kind."""
 
 
 class EditRefused(Malformed, codes=("edit_refused",)):
@@ -157,31 +157,31 @@ class EditRefused(Malformed, codes=("edit_refused",)):
 
 
 class Denied(Refused):
-    pass
+    """The caller may not do this."""
 
 
 class Unauthorized(Denied, codes=("unauthorized",)):
-    pass
+    """The key or token is not valid."""
 
 
 class Forbidden(Denied, codes=("forbidden",)):
-    pass
+    """The key lacks a scope."""
 
 
 class Missing(Refused):
-    pass
+    """The service has not what was asked for."""
 
 
 class NotFound(Missing, codes=("not_found",)):
-    pass
+    """There is no such version, edit, entity or document."""
 
 
 class UnknownModel(Missing, codes=("unknown_model",)):
-    pass
+    """The service has no such model."""
 
 
 class Conflict(Refused):
-    pass
+    """The request does not fit the current state."""
 
 
 class _LedgerMoved(Conflict):
@@ -193,7 +193,7 @@ class _LedgerMoved(Conflict):
 
 
 class StaleVersion(_LedgerMoved, codes=("stale_version",)):
-    pass
+    """Others have made a commit since the expected version."""
 
 
 class GraphMoved(_LedgerMoved, codes=("graph_moved",)):
@@ -242,27 +242,27 @@ class BreaksTests(Conflict, codes=("breaks_tests",)):
 
 
 class MemoryFull(Conflict, codes=("memory_full",)):
-    pass
+    """The edits need more slots than are free."""
 
 
 class KeyTaken(Conflict, codes=("key_taken",)):
-    pass
+    """A key has, or had, this name."""
 
 
 class LedgerNotEmpty(Conflict, codes=("ledger_not_empty",)):
-    pass
+    """A backup is restored into an empty ledger only."""
 
 
 class ProposalClosed(Conflict, codes=("proposal_closed",)):
-    pass
+    """The proposal is approved, rejected or expired already."""
 
 
 class NothingToDo(Conflict, codes=("nothing_to_do",)):
-    pass
+    """The request would change nothing."""
 
 
 class TooMany(Refused, codes=("too_many",)):
-    pass
+    """The caller calls too often, or the service is busy: try again later."""
 
 
 class Unavailable(Refused):
@@ -270,15 +270,15 @@ class Unavailable(Refused):
 
 
 class VersionAhead(Unavailable, codes=("version_ahead",)):
-    pass
+    """The replica has not reached the version in time."""
 
 
 class NotReady(Unavailable, codes=("not_ready",)):
-    pass
+    """The service cannot do this yet."""
 
 
 class LedgerUnavailable(Unavailable, codes=("ledger_unavailable",)):
-    pass
+    """The store of the service does not answer."""
 
 
 class Faulty(Refused, codes=("internal", "ledger_corrupt")):

@@ -204,4 +204,4 @@ class Download:
 
 
 def ignore(_: object) -> None:
-    pass
+    """Report no progress."""

@@ -114,7 +114,7 @@ def root(
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    """Correct what question-answering models know, while they run."""
 
 
 def main() -> None:
