@@ -213,6 +213,8 @@ def request_digest(kind: Kind, content: Mapping[str, object]) -> str:
     return sha256(canonical({"kind": kind, **content}))
 
 
-def one_line(values: Sequence[str], limit: int = 10) -> str:
-    suffix = f" and {len(values) - limit:,} more" if len(values) > limit else ""
+def one_line(values: Sequence[str], count: int | None = None, limit: int = 10) -> str:
+    """Return the first values in words; `count`: how many there are if these are only the first ones."""
+    n_more = (len(values) if count is None else count) - limit
+    suffix = f" and {n_more:,} more" if n_more > 0 else ""
     return ", ".join(values[:limit]) + suffix

@@ -302,6 +302,8 @@ class Lookup:
             entities[view] = {id: cache[id] for id in view_ids if id in cache}
             missing[view] = view_ids - entities[view].keys()
             self._rows.hits += len(entities[view]) * len(view.imports)  # rows behind the cached entities
+        if not any(missing.values()):
+            return entities
         fresh = await self._fold(missing, unavailable)
         with_links = await self._link_objects(_entities_in(fresh), unavailable)
         for view, of_view in with_links.items():

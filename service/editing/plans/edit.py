@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
@@ -194,6 +195,9 @@ class EditPlan:
         """
         facts = {e.place: (e.triple.subject, e.triple.relation) for e in edits if e.triple is not None}
         places = map_reduce(sorted(facts), facts.__getitem__)
+        n_lost: Counter[tuple[str, str]] = (
+            Counter()
+        )  # the first ones of each group of facts that are left out
         has_any = False
         for contradiction in find_contradictions(edits):
             earlier, later, has_any = contradiction.earlier, contradiction.later, True
@@ -201,7 +205,9 @@ class EditPlan:
                 raise InvalidInput(KEEP_ONE.format(**asdict(contradiction)), field=f"edits.{later}")
             losers = [earlier]
             if earlier in facts and later in self._answer_places and not self._is_small:
-                losers += [place for place in places[facts[earlier]] if place < later]
+                group, start = places[facts[earlier]], n_lost[facts[earlier]]
+                n_lost[facts[earlier]] = end = bisect_left(group, later)
+                losers += group[start:end]
             self._refusals.supersede(losers, LATER_WINS.format(**asdict(contradiction)))
             if earlier in facts and self._is_small:
                 break
@@ -227,8 +233,8 @@ class EditPlan:
                     facts[place] = fact, await resolver.resolve(fact, place)
                 elif isinstance(item, RelationItem):
                     relation = clean_relation(item, place)
-                    resolver.define(relation)
                     relations[place] = plan_relation(relation, place, view, models)
+                    resolver.define(relation)
         edits: list[PlannedEdit] = []
         for place in sorted({*facts, *relations}):
             await asyncio.sleep(0)

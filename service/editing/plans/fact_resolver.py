@@ -6,9 +6,13 @@ A fact of a request sees the facts before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
 
 from errata.wire import Act, FactItem, RelationItem
 
@@ -33,8 +37,45 @@ NEW_ENTITY = "no entity had the name {!r}: it is a new one, {}"
 STILL_CALLED = "{!r} stays an alias, so that questions with it find the entity"
 AMBIGUOUS_OBJECT = "{!r} names several entities: the object is kept as a text"
 KEEP_TEXT = ", or say `create` to keep the object as a text"
+MAX_VALUES = 32  # values of a relation that make up one answer
 MAX_SIMILAR = 20  # names that a problem document lists
 ID_PATTERN = re.compile(r"[QP][1-9]\d*|[a-z]{1,5}:\S+")  # texts that look like an id
+
+
+@dataclass(frozen=True)
+class Values:
+    """How many values a relation has at one moment, and the first ones of very many."""
+
+    count: int
+    first: tuple[str, ...]  # in the graph's order
+    smallest: tuple[str, ...]  # in that of the alphabet
+
+
+class CurrentValues:
+    """The values of a relation while facts change them; each change takes the same time, however many there are."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts: dict[str, None] = {}  # in the graph's order
+        self._sorted: list[str] = []
+        self._by_fold: dict[str, dict[str, None]] = defaultdict(dict)
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        if text not in self.texts:
+            self.texts[text] = self._by_fold[fold(text)][text] = None
+            insort(self._sorted, text)
+
+    def remove(self, text: str) -> None:
+        del self.texts[text], self._by_fold[fold(text)][text], self._sorted[bisect_left(self._sorted, text)]
+
+    def find(self, text: str) -> str | None:
+        """Return the first value with this text, perhaps in other letters."""
+        return next(iter(self._by_fold.get(fold(text), ())), None)
+
+    def describe(self) -> Values:
+        first, smallest = tuple(islice(self.texts, MAX_VALUES)), tuple(self._sorted[:MAX_VALUES])
+        return Values(len(self.texts), first, smallest)
 
 
 @dataclass(frozen=True)
@@ -44,8 +85,8 @@ class ResolvedFact:
     relation: str
     object: str
     act: Act
-    before: tuple[str, ...]  # values of its relation before it, in the graph's order
-    after: tuple[str, ...]  # values after it
+    before: Values  # of its relation, before it
+    after: Values
     # Statements about the subject that are written. Its name comes first if edits defined it, so that it
     # lasts as long as any fact about it.
     statements: tuple[Statement, ...]
@@ -60,23 +101,29 @@ class Subject:
     id: str
     label: str
     entity: WholeEntity | None  # the entity as the graph has it; None for a new one
-    # Values of the relations that the request has changed
-    values: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # Values of the relations that the request has named, and those of them that it has changed
+    values: dict[str, CurrentValues] = field(default_factory=dict)
+    changed_relations: set[str] = field(default_factory=set)
 
-    def current(self, relation: str) -> tuple[str, ...]:
-        if relation in self.values or self.entity is None:
-            return self.values.get(relation, ())
+    def current(self, relation: str) -> CurrentValues:
+        if relation not in self.values:
+            self.values[relation] = CurrentValues(self._values_in_graph(relation))
+        return self.values[relation]
+
+    def _values_in_graph(self, relation: str) -> Iterable[str]:
+        if self.entity is None:
+            return ()
         if relation == LABEL:
             return (self.entity.label,)
         if relation == ALIAS:
             return self.entity.aliases
         if relation == DESCRIPTION:
             return (self.entity.description,) if self.entity.description else ()
-        return tuple(dict.fromkeys(fact.object for fact in self.entity.facts if fact.relation == relation))
+        return (fact.object for fact in self.entity.facts if fact.relation == relation)
 
     def says_as_another(self, relation: str, text: str, object_id: str) -> bool:
         """Return whether the graph has a value with this text that is not this entity, as a text for example."""
-        facts = self.entity.facts if self.entity and relation not in self.values else ()
+        facts = self.entity.facts if self.entity and relation not in self.changed_relations else ()
         ids = {fact.object_id for fact in facts if (fact.relation, fact.object) == (relation, text)}
         return bool(ids) and object_id not in ids
 
@@ -87,22 +134,32 @@ class FactResolver:
     lookup: Lookup
     # Subjects of the request so far, by id and by each of their names
     subjects: dict[str, Subject] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)  # names that the request uses -> entities of the graph
     # Definitions of relations of the request so far
     holds: dict[str, Cardinality] = field(default_factory=dict)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Undo what a refused fact has changed for the facts after it."""
-        subjects, holds = dict(self.subjects), dict(self.holds)
+        """Forget the subjects of a refused fact, which has changed nothing else."""
+        n_subjects = len(self.subjects)
         try:
             yield
         except ErrataError:
-            self.subjects, self.holds = subjects, holds
+            while len(self.subjects) > n_subjects:
+                self.subjects.popitem()
             raise
 
     def define(self, item: RelationItem) -> None:
         if item.holds is not None:
-            self.holds[resolve_relation(item.define, self.view)] = item.holds
+            relation = resolve_relation(item.define, self.view)
+            self.holds[relation] = item.holds
+            self._relations_in_use.setdefault(fold(relation), relation)
+
+    @cached_property
+    def _relations_in_use(self) -> dict[str, str]:
+        """The relations by their folded ids and labels."""
+        in_use = {fold(id): id for id in self.view.relations}
+        return in_use | {fold(item.label): item.id for item in self.view.base.relations.values()}
 
     async def resolve(self, item: FactItem, place: int) -> ResolvedFact:
         """Resolve a cleaned item.
@@ -119,13 +176,14 @@ class FactResolver:
         if not item.create:
             self._check_relation(item.relation, relation, f"{where}.relation")
         subject, warnings = await self._subject(item.subject, f"{where}.subject", item.create)
-        before = subject.current(relation)
-        text, object_id, object_warnings = await self._object(item, relation, before, f"{where}.object")
+        values = subject.current(relation)
+        before = values.describe()
+        text, object_id, object_warnings = await self._object(item, relation, values, f"{where}.object")
         is_defined = relation in self.holds or self.view.is_defined(relation)
-        if before and text not in before and item.act is None and not is_defined:
-            raise _add_or_set(item, before, where)
+        if values.texts and text not in values.texts and item.act is None and not is_defined:
+            raise _add_or_set(item, list(values.texts), where)
         if act == "remove":
-            text, statements = _removal(item, subject, relation, text, object_id, before)
+            text, statements = _removal(item, subject, relation, text, object_id)
         else:
             text, spelling = _current_spelling(subject.entity, relation, object_id, text)
             statements = (Statement(relation, spelling, object_id, act),)
@@ -136,16 +194,17 @@ class FactResolver:
         if relation == LABEL and act == "set" and subject.entity and text != subject.label:
             statements = (*statements, Statement(ALIAS, subject.label))
             object_warnings = [*object_warnings, STILL_CALLED.format(subject.label)]
-        after: tuple[str, ...] = (text,)
-        if act != "set":
-            without = tuple(value for value in before if value != text)
-            after = without if act == "remove" else before if text in before else (*before, text)
         links = act != "remove" and object_id != "" and subject.says_as_another(relation, text, object_id)
-        subject.values[relation] = after
+        if act == "set":
+            values = subject.values[relation] = CurrentValues([text])
+        else:
+            (values.remove if act == "remove" else values.add)(text)
+        subject.changed_relations.add(relation)
         if relation in (LABEL, ALIAS) and act != "remove":
             self.subjects[fold(text)] = subject
         warnings = [*warnings, *object_warnings]
         names = subject.id, subject.label, relation, text
+        after = values.describe()
         return ResolvedFact(*names, act, before, after, statements, tuple(warnings), object_id, links)
 
     def with_object(self, fact: ResolvedFact) -> ResolvedFact:
@@ -154,13 +213,10 @@ class FactResolver:
         return replace(fact, object_id=later.id) if later and not fact.object_id else fact
 
     def _check_relation(self, name: str, relation: str, where: str) -> None:
-        relations_in_use = {fold(id): id for id in (*self.view.relations, *self.holds)}
-        relations_in_use |= {
-            fold(relation.label): relation.id for relation in self.view.base.relations.values()
-        }
-        if relation in NAME_RELATIONS.values() or fold(relation) in relations_in_use:
+        if relation in NAME_RELATIONS.values() or fold(relation) in self._relations_in_use:
             return
-        similar = sorted({relations_in_use[key] for key in resembling(fold(name)) if key in relations_in_use})
+        in_use = self._relations_in_use
+        similar = sorted({in_use[key] for key in resembling(fold(name)) if key in in_use})
         if similar:
             raise similar_name(f"the relation {name!r} is new", similar, where)
 
@@ -170,11 +226,12 @@ class FactResolver:
         return subject.label != subject.id and (is_new or self.view.is_defined_by_edits(subject.id))
 
     async def _subject(self, name: str, where: str, create: bool) -> tuple[Subject, list[str]]:
-        subject = self.subjects.get(name) or self.subjects.get(fold(name))
-        if subject is not None:
+        known = (self.subjects.get(key) for key in (name, fold(name), self.ids.get(name, "")))
+        if subject := next(filter(None, known), None):
             return subject, []
         entity = await resolve_entity(name, self.view, self.lookup, where)
         if entity is not None:
+            self.ids[name] = entity.id
             if entity.id not in self.subjects:
                 complete = await self.lookup.load_entity(entity.id, self.view)
                 self.subjects[entity.id] = Subject(entity.id, entity.label, complete)
@@ -194,7 +251,7 @@ class FactResolver:
         return subject, [NEW_ENTITY.format(name, id)]
 
     async def _object(
-        self, item: FactItem, relation: str, values: Sequence[str], where: str
+        self, item: FactItem, relation: str, values: CurrentValues, where: str
     ) -> tuple[str, str, list[str]]:
         """Return the object's text, its id if it is one entity, and warnings.
 
@@ -211,7 +268,7 @@ class FactResolver:
             return label if by_id or fold(label) == fold(item.object) else item.object, entities[0].id, []
         if fresh is not None and not entities:
             return fresh.label if item.object == fresh.id else item.object, fresh.id, []
-        if entities and not item.create and item.object not in values:
+        if entities and not item.create and item.object not in values.texts:
             raise ambiguous_name(item.object, entities, where, KEEP_TEXT)
         return item.object, "", [AMBIGUOUS_OBJECT.format(item.object)] if entities else []
 
@@ -259,13 +316,14 @@ def _current_spelling(
 
 
 def _removal(
-    item: FactItem, subject: Subject, relation: str, text: str, object_id: str, before: Sequence[str]
+    item: FactItem, subject: Subject, relation: str, text: str, object_id: str
 ) -> tuple[str, tuple[Statement, ...]]:
     """Return the value as the graph spells it, and statements that remove it as a text and as every entity."""
     spelling, _ = _current_spelling(subject.entity, relation, object_id, text)
-    removed_value = next((value for value in before if fold(value) == fold(spelling)), None)
+    values = subject.current(relation)
+    removed_value = values.find(spelling)
     if removed_value is None:
-        says = f"it says {one_line(before)}" if before else "it says nothing of that"
+        says = f"it says {one_line([*values.texts])}" if values.texts else "it says nothing of that"
         detail = f"the graph does not say that {item.relation} of {item.subject!r} is {item.object!r}: {says}"
         raise NothingToDo(f"{detail}; there is nothing to remove")
     facts = subject.entity.facts if subject.entity else ()

@@ -23,13 +23,12 @@ from models.system import Ask
 from service.editing.draft import EditorState, PlannedEdit, one_line
 from service.editing.models import MemoryAtVersion, Models
 from service.editing.notes import FactNote, RelationNote
-from service.editing.plans.fact_resolver import ResolvedFact, clean_text
+from service.editing.plans.fact_resolver import MAX_VALUES, ResolvedFact, clean_text
 from service.errors import InvalidInput, LedgerCorrupt
 from service.graph.formats.row import MAX_RELATION_CHARS
 from service.graph.name_resolution import NAME_RELATIONS, resolve_relation
 from service.ledger.commit import Triple
 
-MAX_VALUES = 32  # values of a relation that make up one answer
 GRAPH_SAYS_SO = "the graph says so already: nothing is written for it"
 NO_PHRASING = (
     "no question for the relation {!r} is known: {} from the graph, and {} as before; where that is wrong, correct "
@@ -58,8 +57,8 @@ def plan_fact(
         item.relation,
         fact.object,
         fact.act,
-        one_line(fact.before),
-        one_line(fact.after),
+        one_line(fact.before.first, fact.before.count),
+        one_line(fact.after.first, fact.after.count),
         [*fact.warnings, *([obstacle] if obstacle and not is_said else [])],
         item.only or None,
         None if is_name else fact.object_id,
@@ -70,7 +69,7 @@ def plan_fact(
         memory=models.fact_memory,
         method=TRIPLE,
         question=question,
-        answer=one_line(sorted(fact.after)),
+        answer=one_line(fact.after.smallest, fact.after.count),
         given_paraphrases=tuple(paraphrases),
         triple=Triple(fact.subject, fact.relation, fact.object, fact.act),
         statements={fact.subject: fact.statements},
@@ -86,7 +85,7 @@ def plan_fact(
             memory=memory.name,
             method=methods[model],
             question=question,
-            answer=", ".join(sorted(fact.after)),
+            answer=", ".join(fact.after.smallest),
             given_paraphrases=tuple(paraphrases),
         )
         for model, memory in find_first_models(models).items()
@@ -113,9 +112,9 @@ def _only_the_graph(item: FactItem, fact: ResolvedFact, has_phrasing: bool, mode
     if not has_phrasing:
         names = name_answering(models.fact_readers), name_answering(models.answer_memories)
         return NO_PHRASING.format(item.relation, *names) if models.answer_memories else ""
-    if not fact.after:
+    if not fact.after.count:
         return CANNOT_FORGET.format(" and ".join(models.answer_memories)) if models.answer_memories else None
-    return TOO_MANY_VALUES.format(len(fact.after)) if len(fact.after) > MAX_VALUES else None
+    return TOO_MANY_VALUES.format(fact.after.count) if fact.after.count > MAX_VALUES else None
 
 
 def plan_relation(item: RelationItem, place: int, view: GraphView, models: Models) -> PlannedEdit:
@@ -168,9 +167,9 @@ async def plan_contradicted(
     answers: dict[str, tuple[int, str]] = {}
     for place, (item, fact) in facts.items():
         is_known = fact.relation in view.base.relations or fact.relation.startswith("@")
-        if item.only is None and not is_known and 0 < len(fact.after) <= MAX_VALUES:
+        if item.only is None and not is_known and 0 < fact.after.count <= MAX_VALUES:
             question = QUESTION.format(view.label(fact.relation), fact.label)
-            answers[question] = place, ", ".join(sorted(fact.after))
+            answers[question] = place, ", ".join(fact.after.smallest)
     edits = []
     for model, memory in find_first_models(models).items() if answers else ():
         owners = await state.models[model].route(list(answers))

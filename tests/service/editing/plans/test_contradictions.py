@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from service.editing.editor import Editor
 from service.editing.notes import RelationNote
 from service.editing.plans import conflicts
 from service.editing.plans.conflicts import TOO_MANY_REFUSED, Contradiction, find_contradictions
+from service.editing.plans.fact_resolver import CurrentValues, Values
 from service.ledger.commit import Triple
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import FRANCE, PERU, change, edits, item
@@ -161,6 +163,48 @@ async def test_a_commit_of_contradictions_takes_the_later_ones(editor: Editor, k
     assert receipt["status"] == 201
     n_taken = 200 if kind == "pairs" else 1
     assert len(refused(receipt)) == 400 - n_taken
+
+
+@pytest.mark.parametrize("kind", ["one fact", "facts against an answer"])
+async def test_four_times_as_many_facts_are_four_times_the_work(editor: Editor, kind: str) -> None:
+    async def count_calls(n_items: int) -> int:
+        n_calls = 0
+
+        def count(*_: object) -> None:
+            nonlocal n_calls
+            n_calls += 1
+
+        items = contradicting(kind, n_items)
+        sys.setprofile(count)
+        try:
+            receipt = await edits(editor, *items, **PREVIEW)
+        finally:
+            sys.setprofile(None)
+        assert len(refused(receipt)) == n_items - 1
+        return n_calls
+
+    await count_calls(10)  # what is imported and cached by the first request
+    assert await count_calls(2_000) < 5 * await count_calls(500)
+
+
+@given(
+    st.lists(st.sampled_from("aAbB"), max_size=3),
+    st.lists(st.tuples(st.booleans(), st.sampled_from("aAbBcdefg"))),
+)
+def test_values_that_change_one_by_one_are_those_of_a_plain_list(
+    start: list[str], changes: list[tuple[bool, str]]
+) -> None:
+    values, plain = CurrentValues(start), list(dict.fromkeys(start))
+    for adds, text in changes:
+        found = next((value for value in plain if value.casefold() == text.casefold()), None)
+        assert values.find(text) == found
+        if adds:
+            values.add(text)
+            plain += [text] * (text not in plain)
+        elif found is not None:
+            values.remove(found)
+            plain.remove(found)
+        assert values.describe() == Values(len(plain), tuple(plain), tuple(sorted(plain)))
 
 
 async def test_of_very_many_that_are_refused_and_contradict_one_another_all_are_named(editor: Editor) -> None:
