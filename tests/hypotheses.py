@@ -1,4 +1,4 @@
-"""How many examples hypothesis tries: all in continuous integration (HYPOTHESIS_EXAMPLES=all), few elsewhere."""
+"""How many examples hypothesis tries: few here, all in continuous integration (HYPOTHESIS_EXAMPLES=all)."""
 
 import os
 from typing import Any

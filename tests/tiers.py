@@ -21,6 +21,7 @@ PLACES = {
         ),
         *(
             "tests/models/relational/test_answer.py",
+            "tests/models/relational/test_system.py",
             "tests/models/reading",
             "tests/models/ernie_doc/test_convert.py",
         ),

@@ -121,6 +121,7 @@ class CallMerger:
         self._append, self._clock, self._wall_clock = append, clock, wall_clock
         self._groups: dict[Kind, Group] = {}
         self._kinds: Counter[Source] = Counter()
+        self._n_strange = 0  # Kinds of strangers
         self._writing, self._new = asyncio.Lock(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -130,6 +131,7 @@ class CallMerger:
         if kind not in self._groups:
             self._groups[kind] = Group(entry, self._clock())
             self._kinds[kind[0]] += 1
+            self._n_strange += not kind[0][1]
             self._new.set()
         group = self._groups[kind]
         group.last_at = round(self._wall_clock(), 3)
@@ -187,12 +189,12 @@ class CallMerger:
         return ((call.stream, "", ""), "", "", "", "", 0, None), summary.model_copy(update=anonymous)
 
     def _has_room(self, source: Source, n_kinds: int) -> bool:
-        n_strange = 0 if source[1] else sum(not kind[0][1] for kind in self._groups)
-        return self._kinds[source] < n_kinds and n_strange < MAX_KINDS
+        return self._kinds[source] < n_kinds and (bool(source[1]) or self._n_strange < MAX_KINDS)
 
     def _drop(self, kind: Kind) -> None:
         del self._groups[kind]
         self._kinds[kind[0]] -= 1
+        self._n_strange -= not kind[0][1]
         if not self._kinds[kind[0]]:
             del self._kinds[kind[0]]
 

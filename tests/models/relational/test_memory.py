@@ -8,20 +8,14 @@ from itertools import permutations
 import pytest
 from pydantic import ValidationError
 
-from models.graph.base import Base
 from models.graph.knowledge import Entity
-from models.graph.memory import GRAPH, GraphMemory
 from models.memory import EditRefused, FieldsChange, Material, Options
-from models.relational.memory import PROGRAM, RuleFields, RuleMemory
+from models.relational.memory import RuleFields, RuleMemory
 from models.relational.rule import EditedRule, RuleProgram, WalkRule
 from models.relational.subgraph import EntityNeighbours, Subgraph, build_subgraph
-from models.relational.system import RelationalSystem
 from models.rules.syntax import RuleError
-from models.system import Reply, Side
 from service.editing.notes import KINDS
 from tests.models.relational.conftest import TINY, WORLD
-from tests.models.relational.test_network import QUESTION, STATEMENTS, ask_of, view
-from tests.models.training.relational.test_learning import toy_model
 
 NO_SPOUSE = 'forbid(E) <= hidden.relation(E,"spouse")'
 SHORTCUT = (
@@ -34,49 +28,6 @@ def material(id: str, rule: str, label: str = "") -> Material:
     [result] = RuleMemory().build([FieldsChange(id, "rule", RuleFields(rule=rule, label=label))], Options())
     assert isinstance(result, Material)
     return result
-
-
-def say(question: str, *rules: Material) -> Reply:
-    memory, graph = RuleMemory(), GraphMemory(Base("sha256:" + "0" * 64, STATEMENTS, {}))
-    base = view(graph)
-    program = memory.view(memory.fold(rules))
-    [reply] = RelationalSystem(toy_model()).answer(
-        [ask_of(base, question)], [{GRAPH: base, PROGRAM: program}]
-    )
-    return reply
-
-
-def test_a_forbidden_relation_takes_the_answer_away_and_the_reply_names_the_edit() -> None:
-    before, after = say(QUESTION), say(QUESTION, material("r1", NO_SPOUSE))
-    assert before.answer == "Acme"
-    assert before.edits == ()
-    assert after.answer is None
-    assert after.edits == ("r1",)
-
-
-def test_an_inferred_edge_answers_and_the_reply_names_the_edit() -> None:
-    question = "Who employs Ada?"
-    assert say(question).answer is None
-    reply = say(question, material("r1", SHORTCUT))
-    assert reply.answer == "Acme"
-    assert reply.edits == ("r1",)
-    assert reply.facts[0]["edit"] == "r1"
-
-
-def test_a_rule_within_reach_may_change_an_answer_and_one_elsewhere_does_not() -> None:
-    memory, graph = RuleMemory(), GraphMemory(Base("sha256:" + "0" * 64, STATEMENTS, {}))
-    base = view(graph)
-    system = RelationalSystem(toy_model())
-    sides = [
-        Side([ask_of(base)], {GRAPH: base, PROGRAM: memory.view(memory.fold(rules))})
-        for rules in (
-            [],
-            [material("r1", NO_SPOUSE)],
-            [material("r2", 'forbid(E) <= hidden.relation(E,"x")')],
-        )
-    ]
-    assert system.may_differ(sides[0], sides[1]) == [True]
-    assert system.may_differ(sides[0], sides[2]) == [False]
 
 
 def test_a_rule_that_cannot_be_read_is_refused_with_its_place() -> None:
@@ -97,7 +48,6 @@ def test_an_inferred_relation_is_called_as_the_curator_says() -> None:
     memory = RuleMemory()
     program = memory.view(memory.fold([material("r1", rule, "employer")]))
     assert program.rules[0].label == "employer"
-    assert say("Who employs Ada?", material("r1", rule, "employer")).answer == "Acme"
 
 
 def test_a_rule_in_a_log_is_one_line() -> None:

@@ -13,6 +13,7 @@ from service.access.audit.calls import (
     FURTHER_CALLERS,
     FURTHER_KINDS,
     KINDS_PER_SOURCE,
+    MAX_KINDS,
     MAX_LISTED,
     READS,
     REFUSALS,
@@ -23,8 +24,8 @@ from service.errors import LedgerUnavailable
 from service.ledger.connection import Connection
 from tests.service.access.conftest import Clock
 
-DAY_S = 86_400
 MEGABYTE = 1_000_000
+DAY_S = 86_400
 STREAM_NODE = 100  # entries that Redis drops together
 NO_FILTER = Filter()
 
@@ -57,7 +58,7 @@ async def test_a_day_of_refusals_at_the_highest_rate_costs_less_than_five_megaby
     """
     await audit.record(change())
     for window in range(int(DAY_S / WINDOW_S)):
-        for number in range(250):
+        for number in range(MAX_KINDS + 10):
             path = f"/admin/{window}/{number}/" + "\x01" * 500
             await audit.record(refusal(f"2001:db8:0:{number % 50:x}::1", path, request="r" * 128))
             await audit.record(refusal(path=path, name="low", by="key", method="DELETE", status=403))

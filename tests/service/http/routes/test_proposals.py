@@ -347,7 +347,7 @@ async def test_an_approval_that_is_cut_right_after_its_append_is_made_once_and_n
     people: Mapping[str, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch, sees: bool
 ) -> None:
     """The editor loses the reply of each append, and with `sees` false the ingress cannot look either."""
-    rounds, run, find = (50 if sees else 5), RedisLedger._run_append, Proposals.find_made
+    rounds, run, find = 4, RedisLedger._run_append, Proposals.find_made
     is_cut = False
 
     async def run_and_cut(ledger: RedisLedger, *args: Any, **options: Any) -> int:

@@ -13,11 +13,19 @@ from tests.service.toy_graph import TOYS
 from tests.workbooks import workbook
 
 OPTIONS = {"systems": TOYS}
-N_QUESTIONS, N_STEPS = 500, 60
+N_STEPS = 30
 SUBJECT = ("question", "answer", "subject", "relation", "object", "define")
 THINGS = ("mill", "barn", "oak", "inn", "Peru", "Chile", "Kestrel Hall", "Georgia")
 WORDS = ("Ada", "Bo, Cy", '"Dee" | Eve', "Lima", "Cusco", " = 1", "[1]", "Zoë")
 RELATIONS = ("capital", "neighbour", "motto", "alias")
+NAMES = (*THINGS, "Hall 10", "mill 3")
+QUESTIONS = (
+    *(f"who runs {thing} {n}?" for thing in NAMES for n in range(3)),
+    *(f"{thing} | runner {n}?" for thing in NAMES for n in range(9)),
+    *(f"what is the {relation} of {thing}?" for thing in NAMES for relation in RELATIONS),
+    *(f"who is the director of {thing}?" for thing in NAMES),
+    *(f"who {step}?" for step in range(N_STEPS)),
+)
 
 
 def draw_fact(draw: random.Random, thing: str) -> dict[str, Any]:
@@ -47,7 +55,11 @@ def draw_edit(draw: random.Random) -> dict[str, Any]:
 
 
 async def write_history(http: httpx.AsyncClient, draw: random.Random) -> None:
-    """Make commits of all kinds, and take some of them back."""
+    """Make commits of all kinds, and take some of them back.
+
+    An import stays: a fact about a thing that it named would lose the name, which a row of a table gives it again.
+    """
+    imports: list[int] = []
     for step in range(N_STEPS):
         edits = [draw_edit(draw) for _ in range(draw.choice((1, 1, 4)))]
         method = draw.choice((None, None, "surgery"))
@@ -63,39 +75,32 @@ async def write_history(http: httpx.AsyncClient, draw: random.Random) -> None:
                 "question": f"who {step}?",
             }
             await http.post("/admin/edits", json={"edits": [newer]})
-        if version and draw.random() < 0.15:
-            await http.post("/admin/reverts", json={"version": draw.randrange(1, version + 1)})
+        target = draw.randrange(1, version + 1) if version and draw.random() < 0.15 else None
+        if target and target not in imports:
+            await http.post("/admin/reverts", json={"version": target})
         if step % 20 == 10:
             table = f"Name,director\nHall {step},{draw.choice(('Ada', 'Bo'))}\nmill,Cy\n"
-            await http.post("/admin/graph/import?subject=Name", content=table.encode())
+            receipt = (await http.post("/admin/graph/import?subject=Name", content=table.encode())).json()
+            imports.append(receipt["version"])
 
 
-async def ask_all(http: httpx.AsyncClient, draw: random.Random) -> list[Any]:
+async def ask_all(http: httpx.AsyncClient) -> list[Any]:
     """Return the answers of both systems to questions about everything that the history may have touched."""
-    things = (*THINGS, "Hall 10", "mill 3")
-    forms = [
-        lambda thing: f"who runs {thing} {draw.randrange(3)}?",
-        lambda thing: f"{thing} | runner {draw.randrange(9)}?",
-        lambda thing: f"what is the {draw.choice(RELATIONS)} of {thing}?",
-        lambda thing: f"who is the director of {thing}?",
-        lambda thing: f"who {draw.randrange(N_STEPS)}?",
-    ]
-    questions = [draw.choice(forms)(draw.choice(things)) for _ in range(N_QUESTIONS)]
     answers: list[Any] = []
     for model in TOYS:
-        for start in range(0, N_QUESTIONS, 100):
-            batch = [{"question": question, "model": model} for question in questions[start : start + 100]]
+        for start in range(0, len(QUESTIONS), 100):
+            batch = [{"question": question, "model": model} for question in QUESTIONS[start : start + 100]]
             results = (await http.post("/v1/answers/batch", json={"questions": batch})).json()["results"]
             answers += [result["answer"]["answer"] for result in results]
     return answers
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 async def test_the_edits_of_a_file_answer_as_those_that_it_was_made_of(
     http: httpx.AsyncClient, run: Run, tmp_path: Path, seed: int
 ) -> None:
     await write_history(http, random.Random(seed))
-    answers = await ask_all(http, random.Random(seed))
+    answers = await ask_all(http)
     tables = []
     for name in ("a.csv", "b.xlsx", "c.csv"):
         file = str(tmp_path / name)
@@ -104,10 +109,10 @@ async def test_the_edits_of_a_file_answer_as_those_that_it_was_made_of(
         tables.append([without_places(edit) for edit in (await http.get("/admin/edits")).json()["edits"]])
         await run("rollback", "--to", "0")
         assert (await http.get("/admin/edits")).json()["edits"] == []
-        assert await ask_all(http, random.Random(seed)) != answers
+        assert await ask_all(http) != answers
         result = await run("edit", "--file", file)
         assert result.exit_code in (0, 5), result.output
-        assert await ask_all(http, random.Random(seed)) == answers
+        assert await ask_all(http) == answers
     assert tables[1] == tables[2]
     # An edit that is missing after the first time is one that edits before it had made needless.
     subjects = [{tuple(str(edit.get(name)) for name in SUBJECT) for edit in table} for table in tables]
