@@ -30,6 +30,7 @@ class Manifest:
     entities: int
     # Relations of the file, with their labels, "" where it gives none
     relations: Mapping[str, str] = field(default_factory=dict)
+    has_names: bool = True  # whether its rows may name entities of other imports, of the base or of edits
 
     @property
     def has_in_edges(self) -> bool:

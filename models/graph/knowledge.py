@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NewType
 
@@ -19,6 +19,9 @@ class Fact:
     edit: str = ""  # id of the edit that says so, "" for the base
     # The text of the statement, where it names no id and the object is the one entity of that name
     linked_text: str = ""
+    unlabelled: bool = (
+        False  # whether the object is called by its identifier, because no label of it is known
+    )
 
     @property
     def statement_object(self) -> tuple[str, str]:
@@ -46,6 +49,23 @@ class Entity:
     @property
     def degree(self) -> int:
         return len(self.facts)
+
+    def with_names(self, labels: Mapping[str, str], is_identifier: Callable[[str, str], bool]) -> Entity:
+        """Return the entity with its objects called by their labels.
+
+        Args:
+            labels: Id of an object -> its label, "" where none is known; others keep their text.
+            is_identifier: Tells whether a text is only the identifier of an id.
+        """
+        facts = tuple(
+            replace(fact, object=label)
+            if (label := labels.get(fact.object_id))
+            else replace(fact, unlabelled=True)
+            if label is not None and is_identifier(fact.object, fact.object_id)
+            else fact
+            for fact in self.facts
+        )
+        return replace(self, facts=facts)
 
     def with_links(self, ids: Mapping[str, str], new_labels: Mapping[str, str]) -> Entity:
         """Return the entity with the objects that are texts taken for entities.

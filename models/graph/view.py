@@ -20,6 +20,7 @@ from models.graph.statement import (
     Cardinality,
     SourceStatements,
     Statement,
+    fold,
     fold_entity,
 )
 
@@ -56,6 +57,19 @@ class GraphView:
         """
         if id.startswith(RELATION):
             return None
+        return fold_entity(id, self._sources(id, rows or {}), self.label, self.new_labels)
+
+    def label_of(self, id: str, rows: Mapping[str, tuple[Statement, ...]]) -> str:
+        """Return the label of an entity at this version, "" without one; `rows` as for `entity`."""
+        names = (
+            SourceStatements(source.edit, tuple(s for s in source.statements if s.relation == LABEL))
+            for source in self._sources(id, rows)
+        )
+        labels = fold(names).get(LABEL)
+        return next(reversed(labels.values())).object if labels else ""
+
+    def _sources(self, id: str, rows: Mapping[str, tuple[Statement, ...]]) -> list[SourceStatements]:
+        """Return the statements about an entity in the ledger's order, those of the base in front."""
         base = self.base.statements.get(id)
         sources = list(self.edits.get(id, ()))
         if rows:
@@ -66,8 +80,17 @@ class GraphView:
             ]
             sources.sort(key=lambda pair: pair[0])
         in_order = [SourceStatements("", base)] if base else []
-        in_order += [source for _, source in sources]
-        return fold_entity(id, in_order, self.label, self.new_labels)
+        return in_order + [source for _, source in sources]
+
+    @cached_property
+    def newest_names(self) -> int:
+        """Return the place of the newest import that may name entities of others; -1 without one."""
+        return max((active.order for active in self.imports if active.manifest.has_names), default=-1)
+
+    def places(self, id: str) -> dict[str, int]:
+        """Return the places in the ledger of the imports, and of the edits about an entity, by their ids."""
+        places = {active.edit: active.order for active in self.imports}
+        return places | {source.edit: place for place, source in self.edits.get(id, ())}
 
     def in_edges(self, id: str, rows: Iterable[tuple[Statement, ...]] = ()) -> tuple[InEdge, ...]:
         """Return the places of facts about an entity, those of edits in front; see `models.graph.neighbours`."""

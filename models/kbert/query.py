@@ -9,6 +9,7 @@ is ranked by the words of its label.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -87,7 +88,7 @@ class HungRelation:
         """All objects, joined as in a pack."""
         return ", ".join(sorted({fact.object for fact in self.values}))
 
-    def to_json(self) -> tuple[dict[str, str], ...]:
+    def to_json(self) -> tuple[dict[str, Any], ...]:
         """Return the facts of an answer that rests on the relation."""
         return tuple(fact_json(self.entity.id, self.entity.label, fact) for fact in self.values)
 

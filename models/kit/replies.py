@@ -46,10 +46,11 @@ def share_rest(score: float, weights: Sequence[float], no_answer: float = 0.0) -
     return [(1 - score) * weight / total for weight in weights]
 
 
-def fact_json(id: str, label: str, fact: Fact) -> dict[str, str]:
+def fact_json(id: str, label: str, fact: Fact) -> dict[str, Any]:
     """Return a fact of the entity with an id and a label, as replies name it."""
     names = {"entity": id, "subject": label, "relation": fact.relation, "label": fact.label}
-    return {**names, "object": fact.object, "edit": fact.edit}
+    identifier = {"object_id": fact.object_id, "unlabelled": True} if fact.unlabelled else {}
+    return {**names, "object": fact.object, "edit": fact.edit, **identifier}
 
 
 def log_odds(share: float) -> float:

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary, WeakSet
 
 from cachetools import LRUCache
+from more_itertools import chunked
 
 from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity, Mention, WholeEntity
@@ -26,6 +27,7 @@ from models.graph.view import GraphView
 from models.system import Ask, System
 from service.concurrency import finish
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
+from service.graph.formats.ntriples import words_of
 from service.graph.linking.linker import IsCommon, Linker, Name
 from service.graph.linking.name_index import Span
 from service.graph.linking.words import fold
@@ -41,6 +43,7 @@ SHORT_CHARS = 2_000
 MAX_NAMESAKES = 16  # entities of all versions that a name may mean; a text that may mean more stays a text
 FEW_ENTITIES = 500  # entities that are folded on the event loop; more take some milliseconds, in a thread
 LOOK_AGAIN_S = 10.0
+NAME_ID_PREFIX = "n:"  # prefix of an id that is made from the folded name of an entity without an id
 
 log = logging.getLogger(__name__)
 
@@ -251,7 +254,8 @@ class Lookup:
             return cache[id]
         rows = {i.edit: await self._rows.all_statements(i.manifest, id) for i in view.imports}
         entities = {view: {id: await asyncio.to_thread(view.entity, id, rows)}}
-        entity = cast(WholeEntity | None, (await self._link_objects(entities, None))[view][id])
+        with_names = await self._name_objects(entities, None)
+        entity = cast(WholeEntity | None, (await self._link_objects(with_names, None))[view][id])
         with suppress(ValueError):  # it is larger than the cache
             cache[id] = entity
         return entity
@@ -305,7 +309,8 @@ class Lookup:
         if not any(missing.values()):
             return entities
         fresh = await self._fold(missing, unavailable)
-        with_links = await self._link_objects(_entities_in(fresh), unavailable)
+        with_names = await self._name_objects(_entities_in(fresh), unavailable)
+        with_links = await self._link_objects(with_names, unavailable)
         for view, of_view in with_links.items():
             firsts = {id: FirstFacts(entity, fresh[view][id].has_more) for id, entity in of_view.items()}
             self._cache[view].update(firsts)
@@ -319,6 +324,46 @@ class Lookup:
         if sum(map(len, ids.values())) <= FEW_ENTITIES:
             return _fold_entities(rows)
         return await asyncio.to_thread(_fold_entities, rows)
+
+    async def _name_objects(
+        self, entities: dict[GraphView, Entities], unavailable: ErrataError | None
+    ) -> dict[GraphView, Entities]:
+        """Return entities whose objects are called by the labels that they have at their view.
+
+        No row changes for a label that another import or an edit gives: it is read, and it goes with that.
+        """
+        results = dict(entities)
+        for view, of_view in entities.items():
+            objects = {id: _find_objects(entity, view) for id, entity in of_view.items() if entity}
+            if ids := {object_id for of_entity in objects.values() for object_id in of_entity}:
+                labels = await self.labels(ids, view, unavailable)
+                results[view] = {
+                    id: entity.with_names(labels, is_identifier) if entity and objects[id] else entity
+                    for id, entity in of_view.items()
+                }
+        return results
+
+    async def labels(
+        self, ids: Iterable[str], view: GraphView, unavailable: ErrataError | None = None
+    ) -> dict[str, str]:
+        """Return the label of each id at the view's version; "" where none is known but words of the id itself."""
+        labels: dict[str, str] = {}
+        for batch in chunked(ids, FEW_ENTITIES):
+            rows = (await self._read_rows({view: set(batch)}, unavailable))[view]
+            for id in batch:
+                made_label = Statement(
+                    LABEL, words_of(id), "", "default"
+                )  # by an import, for want of a label
+                names = {
+                    edit: tuple(s for s in row.statements if s != made_label)
+                    for edit, row in rows[id].items()
+                }
+                labels[id] = view.label_of(id, names)
+        return labels
+
+    async def is_object(self, id: str, view: GraphView) -> bool:
+        """Return whether a fact may speak of this id, though nothing is said about it."""
+        return bool((await self._load_in_edges({view: {id}}))[view][id])
 
     async def _link_objects(
         self, entities: dict[GraphView, Entities], unavailable: ErrataError | None
@@ -395,6 +440,28 @@ class Lookup:
             }
             for view, view_ids in ids.items()
         }
+
+
+def _find_objects(entity: Entity, view: GraphView) -> set[str]:
+    """Return the objects of an entity whose labels have to be read.
+
+    They are those that are called by their identifiers, and those of facts that are older than names which came later.
+    """
+    places = view.places(entity.id) if view.newest_names >= 0 else {}
+    return {
+        fact.object_id
+        for fact in entity.facts
+        if fact.object_id
+        and (
+            places.get(fact.edit, -1) < view.newest_names
+            or (fact.edit and is_identifier(fact.object, fact.object_id))
+        )
+    }
+
+
+def is_identifier(text: str, id: str) -> bool:
+    """Return whether a text is only the identifier of an id. An id that is made from a name has none."""
+    return not id.startswith(NAME_ID_PREFIX) and text in (id, words_of(id))
 
 
 def _fold_entities(

@@ -10,11 +10,10 @@ from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from models.graph.view import GraphView
 from service.errors import JSON, Ambiguous, InvalidInput
 from service.graph.linking.words import fold
-from service.graph.lookup import Lookup
+from service.graph.lookup import NAME_ID_PREFIX, Lookup
 
 # The relations as which a curator or a file writes the names of an entity.
 NAME_RELATIONS = {"label": LABEL, "alias": ALIAS, "description": DESCRIPTION}
-NAME_ID_PREFIX = "n:"  # prefix of an id that is made from the folded name of an entity without an id
 
 
 def id_from_name(name: str) -> str:

@@ -16,7 +16,7 @@ from models.graph.memory import GRAPH, GraphMemory
 from models.graph.neighbours import Reach
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
 from models.kbert.answer import NO_FACT
-from models.kit.replies import NO_ENTITY, NO_GRAPH
+from models.kit.replies import NO_ENTITY, NO_GRAPH, fact_json
 from models.memory import Views
 from models.packs.pack import Relation
 from models.system import Ask, Bundle, Input, Probes, Reply, Side
@@ -111,17 +111,7 @@ def _reply_from(facts: Sequence[tuple[Entity, Fact]]) -> Reply:
     if not facts:
         return Reply(None, 0.0, "", NO_FACT)
     answer = ", ".join(sorted(fact.object for _, fact in facts))
-    rests = tuple(
-        {
-            "entity": entity.id,
-            "subject": entity.label,
-            "relation": fact.relation,
-            "label": fact.label,
-            "object": fact.object,
-            "edit": fact.edit,
-        }
-        for entity, fact in facts
-    )
+    rests = tuple(fact_json(entity.id, entity.label, fact) for entity, fact in facts)
     edits = tuple(dict.fromkeys(fact.edit for _, fact in facts if fact.edit))
     return Reply(answer, 1.0, answer, edits=edits, facts=rests)
 

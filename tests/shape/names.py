@@ -28,7 +28,7 @@ REGULAR_PARTICIPLE = re.compile(r"[a-z]+[^e]ed|[a-z]+eed")
 STANDARD_WORDS = words(
     """seed feed need speed red embed bed
     expected cached shared closed packed padded sorted encoded embedded gated hidden masked revoked reverted restored
-    superseded truncated degraded deprecated cancelled finished healthy trained allowed required supported
+    superseded unlabelled truncated degraded deprecated cancelled finished healthy trained allowed required supported
     malformed ignored skipped failed refused changed applied declined scheduled compressed limited isolated
     unbounded crashed unauthorized unsupported rejected rotated created decoded quantized pooled done denied"""
 )

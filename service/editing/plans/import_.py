@@ -301,6 +301,7 @@ class Importer:
             resolver.ids_by_name,
             resolver.has_entity,
             respect.left_out,
+            resolver.has_names,
         )
         try:
             with timings.part("editor"):

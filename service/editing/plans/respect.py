@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from models.scope.spelling import resembling
 from service.editing.draft import EditorState, one_line
 from service.editing.evaluation.lineage import version_of
 from service.errors import JSON, MAX_NAMED, BreaksTests, SimilarName
+from service.graph.formats.ntriples import words_of
 from service.graph.imports.comparison import Comparison, compare
 from service.graph.imports.row_resolver import RowResolver
 from service.graph.linking.words import fold
@@ -35,7 +36,7 @@ class Respect:
     n_new: int = 0  # number of triples that the graph does not say
     # New names of the file -> names one letter away
     similar_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    # Triples that are left out for the sake of people's edits, by subject, relation and object
+    # Triples that are left out for the sake of people's edits, by subject, relation, and object's text or id
     left_out: frozenset[tuple[str, str, str]] = frozenset()
 
     def warnings(self) -> list[str]:
@@ -78,8 +79,8 @@ async def examine(
         state: The ledger's edits, for their authors.
         keep_corrections: Whether triples that go against people's edits are left out.
     """
-    rows: list[ImportedTriple] = []
-    effects: list[ImportedTriple] = []
+    rows: list[Comparison] = []
+    effects: list[Comparison] = []
     names = {id: name for name, id in resolver.ids_by_name.items()}
     left_out: set[tuple[str, str, str]] = set()
     n_new = n_replaced = 0
@@ -90,16 +91,18 @@ async def examine(
         for item in compare(batch, entities, view):
             is_left_out = keep_corrections and item.by_hand
             if is_left_out:
-                left_out.add((item.fact.subject, item.fact.relation, item.fact.object))
+                left_out.add(item.fact.key)
             n_new += item.is_new and not is_left_out
             n_replaced += item.replaces and not is_left_out
-            triple = to_wire(item, names.get(item.fact.subject, item.label), state, view, is_left_out)
-            (effects if item.replaces or item.by_hand else rows).append(triple)
-    by_line = sorted(rows, key=lambda triple: triple.line)[: max(0, MAX_LISTED - len(effects))]
+            (effects if item.replaces or item.by_hand else rows).append(item)
+    by_line = sorted(rows, key=lambda item: item.fact.line)[: max(0, MAX_LISTED - len(effects))]
+    listed_items = sorted([*effects[:MAX_LISTED], *by_line], key=lambda item: item.fact.line)
+    labels = await lookup.labels({item.fact.object_id for item in listed_items if not item.fact.object}, view)
+    labels = {id: resolver.labels.get(id) or label or words_of(id) or id for id, label in labels.items()}
     return Respect(
-        sorted([*effects[:MAX_LISTED], *by_line], key=lambda triple: triple.line),
+        [to_wire(item, names, labels, state, view, left_out) for item in listed_items],
         n_replaced,
-        sum(triple.by_hand for triple in effects),
+        sum(item.by_hand for item in effects),
         n_new,
         await find_similar(resolver, view, lookup),
         frozenset(left_out),
@@ -107,20 +110,26 @@ async def examine(
 
 
 def to_wire(
-    item: Comparison, label: str, state: EditorState, view: GraphView, is_left_out: bool
+    item: Comparison,
+    names: Mapping[str, str],
+    labels: Mapping[str, str],
+    state: EditorState,
+    view: GraphView,
+    left_out: Set[tuple[str, str, str]],
 ) -> ImportedTriple:
+    """Describe a triple with the names that the file gives its subject, and labels of objects that it has by id."""
     fact, record = item.fact, state.edits.get(item.edit)
     version = version_of(record) if record else None
     return ImportedTriple(
         line=fact.line,
-        subject=label,
+        subject=names.get(fact.subject, item.label),
         relation=view.label(fact.relation),
-        object=fact.object,
+        object=fact.object or labels[fact.object_id],
         before=one_line(item.values) if item.replaces or item.by_hand else "",
         by_hand=item.by_hand,
         version=version,
         author=ledger.find(state.commits, version).author if version else "",
-        is_left_out=is_left_out,
+        is_left_out=fact.key in left_out,
     )
 
 

@@ -23,7 +23,7 @@ from service.editing.state_builder import MaterialStore
 from service.errors import ErrataError, InvalidInput, LedgerCorrupt, NotFound, TooLarge
 from service.graph.formats.table import MAX_COLUMNS, header_name
 from service.graph.linking.words import fold as fold_name
-from service.graph.lookup import Lookup
+from service.graph.lookup import Lookup, is_identifier
 from service.graph.name_resolution import resolve_relation
 from service.ledger.commit import IMPORT, EditRecord
 
@@ -62,6 +62,9 @@ async def get_entity(editor: Editor, call: GetEntity) -> wire.EntityState:
         )
     history = _History(call.id, state, editor.builder.materials, lookup, view, version)
     since, removed_facts = await asyncio.to_thread(history.replay, await history.read())
+    n_removed, removed_facts = len(removed_facts), removed_facts[:MAX_FACTS]
+    ids = {fact.object_id for fact in removed_facts if is_identifier(fact.object, fact.object_id)}
+    labels = await lookup.labels(ids, view)
     facts = [
         wire.EntityFact(**asdict(fact), added_in=since.get((fact.relation, object_id or text), 0))
         for fact in entity.facts[:MAX_FACTS]
@@ -72,8 +75,11 @@ async def get_entity(editor: Editor, call: GetEntity) -> wire.EntityState:
         version=version,
         facts=facts,
         facts_left_out=max(0, entity.degree - MAX_FACTS),
-        removed_facts=removed_facts[:MAX_FACTS],
-        removed_facts_left_out=max(0, len(removed_facts) - MAX_FACTS),
+        removed_facts=[
+            fact.model_copy(update={"object": labels.get(fact.object_id) or fact.object})
+            for fact in removed_facts
+        ],
+        removed_facts_left_out=n_removed - len(removed_facts),
     )
 
 

@@ -140,8 +140,14 @@ class Items:
         for id in ids:
             entity = entities[id]
             name = await self._name(id, id if entity is None else entity.label)
+            labels = {fact.object_id: fact.object for fact in entity.facts} if entity else {}
             for statement in await self.lookup.import_statements(manifest, id):
-                item = await self._triple(name, statement)
+                text = (
+                    labels.get(statement.object_id, statement.object)
+                    if statement.object_id
+                    else statement.object
+                )
+                item = await self._triple(name, statement._replace(object=text))
                 if item is not None:
                     yield item
 

@@ -85,8 +85,7 @@ class NTriplesReader(Reader):
                 text = text.strip().removeprefix("+")
             text, object_id = clean("object", text), ""
         else:
-            object_id = _id("object", value)
-            text = words_of(object_id)
+            text, object_id = "", _id("object", value)
         id = id_of(predicate.value)
         relation = clean_relation(local_name(id) if id == predicate.value else id)
         return Row("fact", subject, relation, text, object_id, line, True)

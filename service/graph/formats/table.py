@@ -175,8 +175,9 @@ class TableReader(Reader):
             raise Refused(f"{len(fields)} fields instead of {columns.width}, as the header has", "columns")
         name = clean("subject", fields[columns.subject])
         relation = clean_relation(fields[columns.relation])
-        text = clean("object", fields[columns.object])
         object_id = _id("object_id", columns.object_id, fields)
+        cell = fields[columns.object]
+        text = clean("object", cell) if cell.strip() or not object_id else ""
         subject_id = _id("subject_id", columns.subject_id, fields)
         if subject_id and self._last_label != (subject_id, name):
             self._last_label = (subject_id, name)

@@ -71,8 +71,9 @@ class BucketBuilder:
     labels: Mapping[str, str]  # labels of entities that are objects by id only
     ids_by_name: Mapping[str, str]  # entities that the file names, for objects that it named before
     has_entity: Callable[[str, str], bool]  # tells by id and label whether the graph has an entity already
-    # Facts that are left out, each by its subject, relation and object
+    # Facts that are left out, each by its subject, relation, and the object's text or else its id
     left_out: Set[tuple[str, str, str]] = frozenset()
+    has_names: bool = True  # whether the rows may name entities of others
     new_entities: int = 0  # number of entities built so far that the graph did not have
 
     def build(self) -> Iterator[BucketBatch]:
@@ -89,7 +90,7 @@ class BucketBuilder:
         for part in range(PARTS):
             cells: set[tuple[str, str]] = set()  # entities and relations whose values the file sets
             for entity, *statement in self.spool.read_part(part):
-                if self.left_out and (entity, statement[0], statement[1]) in self.left_out:
+                if self.left_out and (entity, statement[0], statement[1] or statement[2]) in self.left_out:
                     continue
                 if not statement[1]:
                     statement[1] = self.labels.get(statement[2]) or words_of(statement[2]) or statement[2]

@@ -26,6 +26,11 @@ class FileFact:
     object_id: str
     act: str
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Return its subject, its relation, and its object's text or else id."""
+        return self.subject, self.relation, self.object or self.object_id
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -95,7 +100,12 @@ def find_opponent(fact: FileFact, other_values: Sequence[Fact], view: GraphView)
             if statement.relation != fact.relation:
                 continue
             is_set = statement.act == "set" and source.edit in edits
-            is_removal = statement.act == "remove" and fold(statement.object) in ("", fold(fact.object))
+            is_object = (
+                statement.object_id == fact.object_id
+                if statement.object_id and fact.object_id
+                else fold(statement.object) in ("", fold(fact.object))
+            )
+            is_removal = statement.act == "remove" and is_object
             if is_set or is_removal:
                 opponent = source.edit
     return opponent

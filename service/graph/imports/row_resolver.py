@@ -16,7 +16,8 @@ from service.graph.imports.bucket_builder import ImportLimits, Spool
 from service.graph.imports.comparison import MAX_COMPARED, FileFact
 from service.graph.linking.linker import Linker
 from service.graph.linking.words import unlinkable
-from service.graph.name_resolution import NAME_ID_PREFIX, ambiguous_name, id_from_name, resolve_relation
+from service.graph.lookup import NAME_ID_PREFIX
+from service.graph.name_resolution import ambiguous_name, id_from_name, resolve_relation
 
 MAX_RELATIONS = 2_000  # relations of a file that its commit names
 MAX_LISTED = 100  # rejected lines that are listed with their reasons

@@ -115,7 +115,7 @@ class ImportStore:
             progress(triples)
         await store_all([], is_last=True)
         digests = tuple(chunk_digests), tuple(name_digests)
-        return Manifest(source, builder.buckets, *digests, triples, entities, relations)
+        return Manifest(source, builder.buckets, *digests, triples, entities, relations, builder.has_names)
 
     async def find_damage(self, manifest: Manifest) -> str | None:
         """Return a sentence on the rows of an import that differ from its commit; None if none does."""

@@ -112,6 +112,10 @@ class AnswerFact(Response):
     label: str
     object: str
     edit: str = ""
+    object_id: str = ""
+    """The identifier of the object where no label of it is known, so that one can be given to it."""
+    unlabelled: bool = False
+    """Whether the object is called by its identifier, because no label of it is known at the version."""
 
 
 class Place(Response):

@@ -24,6 +24,8 @@ class EntityFact(Response):
     linked_text: str = ""
     """The text that was taken for the entity, because it is the name of this entity alone at the version; ""
     where the fact names the entity itself."""
+    unlabelled: bool = False
+    """Whether the object is called by its identifier, because no label of it is known at the version."""
     edit: str = ""
     """The edit or import that wrote the fact, "" for the base."""
     added_in: Version = 0

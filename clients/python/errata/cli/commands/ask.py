@@ -151,6 +151,7 @@ def list_notes(answer: Answer, verbose: bool, names_model: bool) -> list[str]:
         notes.append(f"{plural(len(answer.edits), 'edit')}: {', '.join(answer.edits)}")
     if answer.facts:
         notes.append(plural(len(answer.facts), "fact"))
+    notes += [f"no label is known of {fact.object_id}" for fact in answer.facts if fact.unlabelled]
     if answer.place is not None:
         part = f"text {answer.place.passage + 1}, " if answer.place.passage else ""
         notes.append(f"{part}characters {answer.place.start:,} to {answer.place.end:,}")

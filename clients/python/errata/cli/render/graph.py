@@ -181,7 +181,8 @@ def _draw_facts(facts: Sequence[wire.EntityFact]) -> RenderableType:
             since = f"{since}, removed in version {fact.removed_in}"
         origin = f"{since} · {fact.edit}" if fact.edit else since
         object_id = f"{fact.object_id} (by its name)" if fact.linked_text else fact.object_id
-        table.add_row("" if title == previous else title, one_line(fact.object), object_id, origin)
+        object_name = "no label is known of " * fact.unlabelled + object_id
+        table.add_row("" if title == previous else title, one_line(fact.object), object_name, origin)
         previous = title
     return Padding.indent(table, 2)
 
