@@ -81,7 +81,7 @@ class Forbidden(AccessDenied):
 
 
 class Missing(ErrataError, code="not_found"):
-    """The path or a field names what is not there."""
+    """The path or a field names a thing that does not exist."""
 
 
 class NotFound(Missing):

@@ -19,9 +19,7 @@ class Fact:
     edit: str = ""  # id of the edit that says so, "" for the base
     # The text of the statement, where it names no id and the object is the one entity of that name
     linked_text: str = ""
-    unlabelled: bool = (
-        False  # whether the object is called by its identifier, because no label of it is known
-    )
+    unlabelled: bool = False  # whether the object is called by its identifier, for want of a label
 
     @property
     def statement_object(self) -> tuple[str, str]:

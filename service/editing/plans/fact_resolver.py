@@ -85,8 +85,8 @@ class ResolvedFact:
     relation: str
     object: str
     act: Act
-    before: Values  # of its relation, before it
-    after: Values
+    before: Values  # values of its relation, before it
+    after: Values  # those after it
     # Statements about the subject that are written. Its name comes first if edits defined it, so that it
     # lasts as long as any fact about it.
     statements: tuple[Statement, ...]
