@@ -169,7 +169,7 @@ class Forbidden(Denied, codes=("forbidden",)):
 
 
 class Missing(Refused):
-    """The service has not what was asked for."""
+    """The service does not have the thing that a call names."""
 
 
 class NotFound(Missing, codes=("not_found",)):

@@ -85,8 +85,8 @@ class ResolvedFact:
     relation: str
     object: str
     act: Act
-    before: Values  # values of its relation, before it
-    after: Values  # those after it
+    before: Values  # values of its relation before the fact
+    after: Values  # values of its relation after it
     # Statements about the subject that are written. Its name comes first if edits defined it, so that it
     # lasts as long as any fact about it.
     statements: tuple[Statement, ...]
@@ -226,8 +226,8 @@ class FactResolver:
         return subject.label != subject.id and (is_new or self.view.is_defined_by_edits(subject.id))
 
     async def _subject(self, name: str, where: str, create: bool) -> tuple[Subject, list[str]]:
-        known = (self.subjects.get(key) for key in (name, fold(name), self.ids.get(name, "")))
-        if subject := next(filter(None, known), None):
+        subjects = (self.subjects.get(key) for key in (name, fold(name), self.ids.get(name, "")))
+        if subject := next(filter(None, subjects), None):
             return subject, []
         entity = await resolve_entity(name, self.view, self.lookup, where)
         if entity is not None:

@@ -196,14 +196,14 @@ def test_values_that_change_one_by_one_are_those_of_a_plain_list(
 ) -> None:
     values, plain = CurrentValues(start), list(dict.fromkeys(start))
     for adds, text in changes:
-        found = next((value for value in plain if value.casefold() == text.casefold()), None)
-        assert values.find(text) == found
+        old = next((value for value in plain if value.casefold() == text.casefold()), None)
+        assert values.find(text) == old
         if adds:
             values.add(text)
             plain += [text] * (text not in plain)
-        elif found is not None:
-            values.remove(found)
-            plain.remove(found)
+        elif old is not None:
+            values.remove(old)
+            plain.remove(old)
         assert values.describe() == Values(len(plain), tuple(plain), tuple(sorted(plain)))
 
 
