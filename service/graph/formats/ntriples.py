@@ -1,4 +1,4 @@
-"""Facts and names from N-Triples (W3C, RDF 1.2), which Oxigraph parses, a line at a time.
+"""Facts and names from N-Triples and N-Quads (W3C, RDF 1.2), which Oxigraph parses, a line at a time.
 
 IRIs become the ids, relation names and words of the graph.
 """
@@ -126,7 +126,7 @@ def _parse(text: str) -> ox.Quad | None:
         raise Refused("no N-Triples line: too many triples within one another", "syntax")
     try:
         # All quads are parsed, since text after the dot is an error only when it is read.
-        quads = list(ox.parse(text, format=ox.RdfFormat.N_TRIPLES))
+        quads = list(ox.parse(text, format=ox.RdfFormat.N_QUADS))
     except SyntaxError as cause:
         reason = excerpt((cause.msg or "").partition(": ")[2])
         raise Refused(f"no N-Triples line: {reason} (at character {cause.offset})", "syntax") from cause

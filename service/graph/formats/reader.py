@@ -23,6 +23,7 @@ from errata.tables.workbook import NOT_READ, OLE, ZIP, WorkbookError
 from service.errors import TooLarge
 from service.extraction.process import read_rows
 from service.graph.formats.ntriples import NTriplesReader
+from service.graph.formats.rdf import HEAD_BYTES, SYNTAXES, RdfReader, find_syntax
 from service.graph.formats.row import (
     LINE_BYTES,
     GraphFileError,
@@ -115,6 +116,8 @@ READERS: dict[str, type[Reader]] = {
     "csv": CsvReader,
     "xlsx": TableReader,
     "nt": NTriplesReader,
+    "nq": NTriplesReader,
+    **dict.fromkeys(SYNTAXES, RdfReader),
     "wikidata": WikidataReader,
 }
 _TABLES = ("csv", "xlsx")
@@ -156,7 +159,7 @@ class GraphFileReader:
 
     @property
     def lines(self) -> int:
-        """Number of lines so far, counted as text editors do; of a workbook, of the last row."""
+        """Number of lines so far, as text editors count; of a workbook, of the last row; of RDF, of statements."""
         return self._lines.count if self._lines else self._last_row
 
     @property
@@ -165,11 +168,15 @@ class GraphFileReader:
         return self._reader.skipped if self._reader else Counter()
 
     def read(self, file: BinaryIO) -> Iterator[Result]:
-        is_workbook = self.format is None and open_unpacked(file).read(len(ZIP)) == ZIP
+        if self.format is None:
+            start = open_unpacked(file).read(HEAD_BYTES)
+            self.format = "xlsx" if start.startswith(ZIP) else None if self._subject else find_syntax(start)
         data = open_unpacked(file)
-        if is_workbook or self.format == "xlsx":
-            self.format = "xlsx"
+        if self.format == "xlsx":
             yield from self._read_workbook(data)
+            return
+        if self.format in SYNTAXES:
+            yield from self._read_rdf(data, self.format)
             return
         self._lines = lines = Lines(
             data, (READERS[self.format] if self.format else WikidataReader).max_line_bytes
@@ -186,6 +193,12 @@ class GraphFileReader:
                 head[place] = number, LongLine(content.count(b'"'))
         yield from self._reader.read(chain(head, rest))
         yield from self._reader.end()
+
+    def _read_rdf(self, data: BinaryIO, format: str) -> Iterator[Result]:
+        self._reader = reader = RdfReader(self._language, format)
+        for result in reader.read_file(data):
+            self._last_row = reader.count
+            yield result
 
     def _find_format(self, lines: Iterator[Line]) -> tuple[str, list[Line]]:
         """Return the format, by the first line that is no comment, and the lines up to there that are not empty."""
@@ -273,7 +286,7 @@ def detect(line: bytes) -> str:
     if tabs == TABS:
         return "tsv"
     raise GraphFileError(
-        f"the first line, '{excerpt(text)}', does not show the format: name it (tsv, csv, xlsx, nt or wikidata), "
+        f"the first line, '{excerpt(text)}', does not show the format: name it ({', '.join(READERS)}), "
         "or begin with a header that has a column 'subject'; of a table with a row for each thing, name the column "
         "with its name (`subject`, --subject)"
     )

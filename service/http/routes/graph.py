@@ -80,7 +80,7 @@ def build_import_router(editor: EditorClient) -> APIRouter:
     async def import_graph(
         order: Annotated[wire.ImportOrder, Query()], request: Request, account: RequestAccount
     ) -> Response:
-        """Import a file of triples, or a table, as one commit. It is TSV (.spo), CSV, an Excel workbook, N-Triples, or
+        """Import a file of triples, or a table, as one commit. It is TSV (.spo), CSV, an Excel workbook, RDF, or
         Wikidata's JSON lines, each also gzipped. With `Accept: application/x-ndjson` the response tells the progress
         line by line.
         """

@@ -62,7 +62,10 @@ def test_a_damaged_file_gives_rows_rejections_or_one_error(format: str, places: 
 
 
 def test_a_format_nobody_knows_is_refused_with_the_ones_there_are() -> None:
-    with pytest.raises(GraphFileError, match="no format 'xml': choose one of tsv, csv, xlsx, nt, wikidata"):
+    with pytest.raises(
+        GraphFileError,
+        match="no format 'xml': choose one of tsv, csv, xlsx, nt, nq, ttl, rdf, jsonld, wikidata",
+    ):
         GraphFileReader("xml")
 
 
@@ -159,7 +162,7 @@ def test_comments_before_a_file_of_facts_are_rejected_like_any_other_line() -> N
         "a\tb\n",
         "<html>\n",
         "<?xml version='1.0'?>\n",
-        "@prefix a: <http://a/> .\n",
+        "<html><p>Peru</p></html>\n",
         "\0" * 1000,
         "a\tb\tc\td",
     ],

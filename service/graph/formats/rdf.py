@@ -1,0 +1,144 @@
+"""Facts and names from Turtle, TriG, RDF/XML and JSON-LD, which Oxigraph parses as streams.
+
+A statement may take many lines, and what follows a fault cannot be told apart surely. So a fault ends the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from io import BytesIO, RawIOBase
+from typing import Any, BinaryIO, cast
+
+import pyoxigraph as ox
+
+from service.graph.formats.ntriples import NTriplesReader
+from service.graph.formats.row import GraphFileError, Refused, Result, Skipped, excerpt
+
+SYNTAXES = {
+    "ttl": ox.RdfFormat.TRIG,  # every Turtle document is one of TriG
+    "rdf": ox.RdfFormat.RDF_XML,
+    "jsonld": ox.RdfFormat.JSON_LD,
+}
+HEAD_BYTES = 1 << 16  # bytes of the beginning, in which a syntax shows itself
+MAX_STATEMENT_BYTES = 2_000_000
+MAX_HELD_BYTES = 4_000_000  # JSON-LD in any order of its keys is held in memory, at 24 times its size
+SCHEMA = {"https://schema.org", "http://schema.org", "https://schema.org/", "http://schema.org/"}
+COMMENTS = re.compile(rb"(?:\s+|#[^\n]*(?:\n|$))*")
+TURTLE = re.compile(
+    rb"@prefix\b|@base\b|prefix\s+[\w.-]*:|base\s*<|(?:<[^<>\s]*>)[^\n]*[;,]\s*(?:#.*)?\n", re.I
+)
+XML = re.compile(rb"<\?xml\b|<!--|<!DOCTYPE\b|<(?:[\w.-]+:)?RDF[\s>]")
+NAMESPACE = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"  # that of an RDF/XML file, and of no other XML
+JSON = re.compile(rb"[\[{]")
+KEYWORD = re.compile(rb'"@(?:context|id|graph|type)"\s*:')
+ENTITY = re.compile(rb"<!ENTITY\b", re.I)
+ROOT = re.compile(rb"<[A-Za-z_]")
+
+
+def find_syntax(head: bytes) -> str | None:
+    """Return the name in SYNTAXES of a file that begins so, or None for another format."""
+    bare = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if XML.match(bare):
+        return "rdf" if NAMESPACE in bare else None
+    if JSON.match(bare):
+        return "jsonld" if KEYWORD.search(bare) else None
+    start = COMMENTS.match(bare)
+    return "ttl" if TURTLE.match(bare, start.end() if start else 0) else None
+
+
+class RdfReader(NTriplesReader):
+    """Reads one of SYNTAXES; the line of a row is its number among all statements.
+
+    Attributes:
+        count: Number of statements so far.
+    """
+
+    def __init__(self, language: str, format: str) -> None:
+        super().__init__(language)
+        self.format, self.count = format, 0
+
+    def read_file(self, file: BinaryIO) -> Iterator[Result]:
+        """Yield the rows of a file.
+
+        Raises:
+            GraphFileError: It has a fault, XML entities, a remote context, or a statement that is too long.
+        """
+        source = _Source(file)
+        try:
+            for quad in self._parse(source):
+                self.count, source.n_bytes = self.count + 1, 0
+                try:
+                    yield self._row(quad, self.count)
+                except Skipped as skipped:
+                    self.skipped[skipped.why] += 1
+                except Refused as refused:
+                    yield refused.at(self.count)
+        except SyntaxError as error:
+            hint = ": a @context at an address is not fetched, so write it into the file" * (
+                self.format == "jsonld"
+            )
+            place = f" at line {error.lineno}" if error.lineno else ""
+            raise GraphFileError(
+                f"the file cannot be read{place}: {excerpt(str(error.msg))}{hint}"
+            ) from error
+
+    def _parse(self, source: _Source) -> Iterator[ox.Quad]:
+        head = source.peek(MAX_HELD_BYTES + 1 if self.format == "jsonld" else HEAD_BYTES)
+        root = ROOT.search(head)
+        if self.format == "rdf" and ENTITY.search(head, 0, root.start() if root else len(head)):
+            raise GraphFileError("the file declares XML entities, which are not read: write it as Turtle")
+        if self.format == "rdf" and root is None:
+            raise GraphFileError(f"the first {HEAD_BYTES:,} bytes have no element: this is no RDF/XML")
+        if self.format == "jsonld" and len(head) > MAX_HELD_BYTES:
+            return ox.parse(input=cast(BinaryIO, source), format=ox.RdfFormat.STREAMING_JSON_LD)
+        if self.format == "jsonld":
+            return ox.parse(input=BytesIO(fill_contexts(head)), format=ox.RdfFormat.JSON_LD)
+        return ox.parse(input=cast(BinaryIO, source), format=SYNTAXES[self.format])
+
+
+class _Source(RawIOBase):
+    """A file whose statements are bounded: the parser holds one until its end.
+
+    Attributes:
+        n_bytes: Bytes that were read since the last statement.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self._file, self._head, self.n_bytes = file, b"", 0
+
+    def peek(self, size: int) -> bytes:
+        """Return the beginning, which `read` returns again."""
+        while len(self._head) < size and (block := self._file.read(size - len(self._head))):
+            self._head += block
+        return self._head
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes; raise GraphFileError where a statement has too many."""
+        data, self._head = self._head[:size], self._head[size:]
+        data = data or self._file.read(size)
+        self.n_bytes += len(data)
+        if self.n_bytes > MAX_STATEMENT_BYTES:
+            raise GraphFileError(f"a statement has more than {MAX_STATEMENT_BYTES:,} bytes")
+        return data
+
+
+def fill_contexts(data: bytes) -> bytes:
+    """Return JSON-LD in which schema.org's context, which is at an address, is its vocabulary."""
+
+    def fill(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {key: _vocabulary(value) if key == "@context" else value for key, value in pairs}
+
+    try:
+        return json.dumps(json.loads(data, object_pairs_hook=fill)).encode()
+    except (ValueError, RecursionError) as error:
+        raise GraphFileError(f"this is no JSON that can be read: {error}") from error
+
+
+def _vocabulary(context: Any) -> Any:
+    if isinstance(context, list):
+        return [_vocabulary(part) for part in context]
+    is_schema = isinstance(context, str) and context in SCHEMA
+    return {"@vocab": "http://schema.org/"} if is_schema else context
