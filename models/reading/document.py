@@ -1,11 +1,15 @@
 """A document as tokens that know their characters, so that an answer is cut from the text itself."""
 
+import re
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Int
 from tokenizers import Tokenizer
 from torch import Tensor
+
+# Marks of notes at a figure, as in 1911²; a power of ten is none
+NOTE_MARK = re.compile(r"(?<=\d\d)(?<!\b10)[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}(?!\w)")
 
 
 class DocumentRefused(ValueError):
@@ -41,8 +45,12 @@ class Document:
 
 
 def tokenize(text: str, tokenizer: Tokenizer, most_tokens: int) -> Document:
-    """Split a text into tokens. DocumentRefused: there is no token in the text, or there are too many."""
-    encoding = tokenizer.encode(text, add_special_tokens=False)
+    """Split a text into tokens. DocumentRefused: there is no token in the text, or there are too many.
+
+    A mark of a note is read as a space, so that it is no part of the figure before it.
+    """
+    readable = NOTE_MARK.sub(lambda mark: " " * len(mark[0]), text)
+    encoding = tokenizer.encode(readable, add_special_tokens=False)
     if not encoding.ids:
         raise DocumentRefused("the document has no words: give a text")
     if len(encoding.ids) > most_tokens:

@@ -139,6 +139,24 @@ def test_a_single_word_begins_and_ends() -> None:
     assert int(content.begins_word.sum()) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("built in 1911²", "1911"),
+        ("with 14¹ workers", "workers"),
+        ("of 120 m²", "m²"),
+        ("about 10⁶", "10⁶"),
+        ("in 1911²³,", ","),
+    ],
+)
+def test_a_mark_of_a_note_is_no_part_of_a_figure(text: str, last: str) -> None:
+    content = document(text)
+    first = max(place for place, begins in enumerate(content.begins_word.tolist()) if begins)
+    start, end = content.cut(first, len(content) - 1)
+    assert text[start:end] == last
+    assert "14¹" not in [text[slice(*content.cut(place, place))] for place in range(len(content))]
+
+
 @pytest.mark.parametrize("text", ["", "  \n\t ", "\u200b"])
 def test_a_text_without_words_is_refused(text: str) -> None:
     with pytest.raises(DocumentRefused, match="the document has no words"):
