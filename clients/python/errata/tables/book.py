@@ -37,7 +37,7 @@ from errata.tables.workbook import NO_DATE, WorkbookError
 DATE_FORMATS = {*range(27, 37), *range(50, 59), *range(71, 82)}
 DURATION_FORMATS = {79}
 STRICT = b"http://purl.oclc.org/ooxml/spreadsheetml/main"  # namespace of Strict Open XML (ISO/IEC 29500-1)
-FIRST_SURE_DAY = 61  # 1900-03-01: of days before it, Excel counts one too many, and writers differ
+NO_DAY = 60  # 1900-02-29, which Excel has and the calendar has not
 TEXT_TAG, MERGE_TAG = f"{{{SHEET_MAIN_NS}}}si", f"{{{SHEET_MAIN_NS}}}mergeCell"
 
 Cell = dict[str, Any]
@@ -180,9 +180,8 @@ class SheetParser(WorkSheetParser):
         is_duration = cell["style_id"] in self.timedelta_formats
         if cell["data_type"] == "d" and element.get("t", "n") == "n" and not is_duration:
             number, is_day = float(element.findtext(VALUE_TAG)), cell["style_id"] in self._days
-            if number < 0 or (
-                self.epoch == WINDOWS_EPOCH and (is_day or number >= 1) and number < FIRST_SURE_DAY
-            ):
+            is_windows = self.epoch == WINDOWS_EPOCH
+            if number < 0 or (is_windows and ((is_day and number < 1) or int(number) == NO_DAY)):
                 cell["value"] = NO_DATE
         cell["is_uncalculated"] = cell["value"] is None and element.find(FORMULA_TAG) is not None
         return cell

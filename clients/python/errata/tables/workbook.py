@@ -69,7 +69,7 @@ def read_sheet(file: BinaryIO, sheet: str = "", hidden: Counter[str] | None = No
 def describe_fault(cell: str) -> str:
     """Return the fault of the text of a cell, "" for none."""
     if cell.strip() == NO_DATE:
-        return "is a date before 1900-03-01, which workbooks cannot hold: write it as text"
+        return "is a date that workbooks cannot hold, such as one before 1900: write it as text"
     return f"shows the error of a formula, {cell.strip()}" if FORMULA_ERROR.fullmatch(cell.strip()) else ""
 
 

@@ -146,7 +146,7 @@ def test_a_workbook_is_the_same_table_packed_or_not(packed: bool) -> None:
 
 def test_hidden_cells_of_a_workbook_are_no_facts_and_old_dates_are_rejected() -> None:
     book = load_workbook(
-        BytesIO(workbook([["Museum", "Salary", "Opened"], ["Tide Mill", 9, "1895-04-01"], ["Ark", 8, 10]]))
+        BytesIO(workbook([["Museum", "Salary", "Opened"], ["Tide Mill", 9, "1895-04-01"], ["Ark", 8, -10]]))
     )
     sheet = book.worksheets[0]
     sheet["C3"].number_format = "yyyy-mm-dd"

@@ -240,7 +240,8 @@ def style(number_format: str, value: float) -> bytes:
     [
         ("yyyy-mm-dd", 61, "1900-03-01"),
         ("yyyy-mm-dd", 60, NO_DATE),
-        ("yyyy-mm-dd", 1, NO_DATE),
+        ("yyyy-mm-dd", 59, "1900-02-28"),
+        ("yyyy-mm-dd", 1, "1900-01-01"),
         ("yyyy-mm-dd", 0, NO_DATE),
         ("yyyy-mm-dd", 0.5, NO_DATE),
         ("yyyy-mm-dd hh:mm", -31497.5, NO_DATE),
