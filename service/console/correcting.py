@@ -63,7 +63,7 @@ def build_router() -> APIRouter:
                 proposal = await page.api.post("/admin/proposals", _body(form))
                 if "read" in page.may:
                     return redirect(f"{PATH}/proposals/{proposal['number']}?fresh=1")
-                return page.render("sent.html", {"number": proposal["number"]})
+                return await page.render("sent.html", {"number": proposal["number"]})
             if form.get("do") == "commit" and form.get("trial") == _digest(form):
                 body = {**_body(form), "expected_version": read_number(form.get("expected") or "0")}
                 receipt = await page.api.post("/admin/edits", body, form.get("once") or None)
@@ -159,7 +159,7 @@ async def _render(page: Page, form: Form, status: int = 200, **values: Any) -> R
         "code": "",
         "is_changed": False,
     }
-    return page.render("correct.html", {**defaults, **values, "form": fields}, status)
+    return await page.render("correct.html", {**defaults, **values, "form": fields}, status)
 
 
 AUTO = "auto"  # the surest of all systems
@@ -175,18 +175,18 @@ def build_asking_router() -> APIRouter:
         question, values = question.strip(), {"question": question, "version": version.strip()}
         models = [card["id"] for card in (await page.api.get("/v1/models"))["data"]]
         if not question:
-            return page.render("ask.html", {**values, "rows": [], "mistakes": []})
+            return await page.render("ask.html", {**values, "rows": [], "mistakes": []})
         pin = {"version": read_number(values["version"])} if values["version"] else {}
         if isinstance(pin.get("version"), str):
-            return page.render("ask.html", {**values, "rows": [], "mistakes": [NO_NUMBER]}, 422)
+            return await page.render("ask.html", {**values, "rows": [], "mistakes": [NO_NUMBER]}, 422)
         systems = sorted(models, key=AUTO.__ne__)  # which leads the list where there are several systems
         questions = [{"question": question, "model": model, **pin} for model in systems]
         results = (await page.api.post("/v1/answers/batch", {"questions": questions}))["results"]
         mistakes = {result["problem"]["detail"] if result["problem"] else "" for result in results}
         if len(mistakes) == 1 and mistakes != {""}:  # all systems refuse it for one reason
-            return page.render("ask.html", {**values, "rows": [], "mistakes": mistakes}, 422)
+            return await page.render("ask.html", {**values, "rows": [], "mistakes": mistakes}, 422)
         rows = list(zip(systems, results, strict=True))
-        return page.render("ask.html", {**values, "rows": rows, "mistakes": []})
+        return await page.render("ask.html", {**values, "rows": rows, "mistakes": []})
 
     @router.get(f"{PATH}/why")
     async def why(page: ConsolePage, question: str = "", model: str = "", version: str = "") -> Response:
@@ -199,6 +199,6 @@ def build_asking_router() -> APIRouter:
             if refusal.status != 422:
                 raise
             scope = {"candidates": []}
-        return page.render("why.html", {"question": question, "why": report, "scope": scope})
+        return await page.render("why.html", {"question": question, "why": report, "scope": scope})
 
     return router

@@ -31,7 +31,7 @@ def build_router() -> APIRouter:
         query: dict[str, str | int] = {"q": q, "limit": MAX_THINGS, "version": version}
         things = (await page.api.get("/v1/entities", query))["entities"] if q else []
         documents = await _list_documents(page, version)
-        return page.render(
+        return await page.render(
             "facts.html", {"q": q, "version": version, "things": things, "documents": documents}
         )
 
@@ -42,7 +42,7 @@ def build_router() -> APIRouter:
         thing = await page.api.get(f"/v1/entities/{quote(id, '')}", {"version": version})
         facts, past = thing["facts"], thing["removed_facts"]
         versions = {fact["added_in"] for fact in [*facts, *past]} | {fact["removed_in"] for fact in past}
-        return page.render(
+        return await page.render(
             "thing.html",
             {
                 "thing": thing,
@@ -59,7 +59,7 @@ def build_router() -> APIRouter:
         """Show the text of one document; a form changes that of the newest version."""
         version = version.strip()
         document = await page.api.get(f"/v1/documents/{quote(id, '')}", {"version": version})
-        return page.render("document.html", {"document": document, "version": version, "fresh": fresh})
+        return await page.render("document.html", {"document": document, "version": version, "fresh": fresh})
 
     return router
 
@@ -89,13 +89,13 @@ def build_history_router() -> APIRouter:
         log = await page.api.get("/admin/versions", {"limit": PAGE, "before": before, **filters})
         tags = {tag["version"]: tag["name"] for tag in (await page.try_get("/admin/tags")).get("tags", ())}
         oldest = log["versions"][-1]["version"] if len(log["versions"]) == PAGE else None
-        return page.render("history.html", {**filters, "log": log, "oldest": oldest, "tags": tags})
+        return await page.render("history.html", {**filters, "log": log, "oldest": oldest, "tags": tags})
 
     @router.get(f"{PATH}/versions/{{version}}")
     async def show(page: ConsolePage, version: str, fresh: str = "", after: str = "") -> Response:
         """Show one commit and its report; a commit of many edits is shown in parts, each `after` so many edits."""
         commit = await page.api.get(f"/admin/versions/{quote(version, '')}", {"wait_report": True})
-        return page.render("version.html", {"commit": commit, "is_new": bool(fresh), **_cut(commit, after)})
+        return await page.render("version.html", {"is_new": fresh != "", **_cut(commit, after)})
 
     @router.get(f"{PATH}/diff")
     async def compare(page: ConsolePage, older: str = "", newer: str = "") -> Response:
@@ -103,25 +103,24 @@ def build_history_router() -> APIRouter:
         head = (await page.api.get("/admin/versions", {"limit": 1}))["head"]
         sides = {"older": older or str(max(0, head - 1)), "newer": newer or str(head)}
         diff = await page.api.get("/admin/diff", {"from": sides["older"], "to": sides["newer"]})
-        return page.render("diff.html", {**sides, "diff": diff})
+        return await page.render("diff.html", {**sides, "diff": diff})
 
     @router.post(UNDO)
     async def undo(page: ConsolePage) -> Response:
         """Show the effect of taking something back, or take it back."""
         form = await page.read_form()
         try:
+            path, body = _order(form)
             if form.get("do") == "commit":
-                path, body = _order(form)
                 receipt = await page.api.post(path, body, form.get("once") or None)
                 return redirect(f"{PATH}/versions/{receipt['version']}?fresh=1")
-            path, body = _order(form)
             receipt = await page.api.post(path, {**body, "dry_run": True})
         except RouteRefusal as refusal:
             if refusal.status not in (404, 409, 422):
                 raise
-            return _render_undo(page, form, refusal.status, mistakes=page.describe(refusal))
+            return await _render_undo(page, form, refusal.status, mistakes=page.describe(refusal))
         edits = await _list_edits(page, form)
-        return _render_undo(page, form, report=receipt["report"], once=uuid.uuid4().hex, edits=edits)
+        return await _render_undo(page, form, report=receipt["report"], once=uuid.uuid4().hex, edits=edits)
 
     return router
 
@@ -147,7 +146,8 @@ def _cut(commit: JSON, after: str) -> JSON:
         if "edits" in body:
             body["edits"] = body["edits"][start : start + EDITS]
     starts = [place for place in range(0, n_edits, EDITS) if place != start]
-    return {"n_edits": n_edits, "other_starts": starts, "size": EDITS, "is_active": is_active}
+    counts = {"n_edits": n_edits, "other_starts": starts, "size": EDITS}
+    return {"commit": commit, "is_active": is_active, **counts}
 
 
 def _order(form: Form) -> tuple[str, JSON]:
@@ -160,7 +160,7 @@ def _order(form: Form) -> tuple[str, JSON]:
     return "/admin/reverts", {"version": read_number(form.get("version", "")), **message}
 
 
-def _render_undo(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
+async def _render_undo(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
     fields = {name: form.get(name, "") for name in ("edit", "to", "version", "message")}
     defaults: dict[str, Any] = {"mistakes": [], "report": None, "once": "", "edits": []}
-    return page.render("undo.html", {**defaults, **values, "form": fields}, status)
+    return await page.render("undo.html", {**defaults, **values, "form": fields}, status)

@@ -76,7 +76,7 @@ def build_router() -> APIRouter:
     async def show(page: ConsolePage, lines: str = "", first: str = "", last: str = "") -> Response:
         """Show the form, after a commit with the versions that it made."""
         numbers = [read_count(text) for text in (lines, first, last)]
-        return _render(page, {}, made=numbers if all(numbers) else ())
+        return await _render(page, {}, made=numbers if all(numbers) else ())
 
     router.add_api_route(f"{FILES}/edits{{suffix}}", export)
     router.add_api_route(f"{FILES}/worklist", list_questions, methods=["POST"])
@@ -92,14 +92,14 @@ def build_router() -> APIRouter:
                 return redirect(await _commit(page, form))
             return await _try(page, form)
         except BadFile as error:
-            return _render(page, form, 422, mistakes=[str(error), *error.lines])
+            return await _render(page, form, 422, mistakes=[str(error), *error.lines])
         except (RouteRefusal, ErrataError) as error:
             refusal = _to_refusal(error)
             if refusal.code == STALE:
                 return await _try(page, form, 409, await read_news(page, form.get("expected", "")))
             if refusal.status not in REFUSALS:
                 raise refusal from error
-            return _render(page, form, refusal.status, mistakes=page.describe(refusal))
+            return await _render(page, form, refusal.status, mistakes=page.describe(refusal))
 
     return router
 
@@ -125,9 +125,9 @@ async def list_questions(page: ConsolePage) -> Response:
     lines = read_lines(form)
     rows = [(gap["question"], "") for gap in await read_gaps(page) if gap["line"] in lines]
     if not rows:
-        return _render(page, {}, 422, mistakes=[NO_TICK])
+        return await _render(page, {}, 422, mistakes=[NO_TICK])
     text = format_table(".csv", ("question", "answer"), rows).decode("utf-8-sig")
-    return _render(page, {"name": QUESTIONS, "text": text.replace("\r\n", "\n").rstrip()})
+    return await _render(page, {"name": QUESTIONS, "text": text.replace("\r\n", "\n").rstrip()})
 
 
 def _keep_text(form: Form, upload: Upload | None) -> None:
@@ -270,7 +270,7 @@ async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Res
         receipt = ImportReceipt.model_validate(reply).model_dump(mode="json")
         values = {"counts": receipt["counts"], "reports": [receipt["report"]]}
     trial = {"expected": head, "once": uuid.uuid4().hex, "trial": _digest(form), "news": news}
-    return _render(page, form, status, **values, **trial, bad_lines=_list_faults(form, values))
+    return await _render(page, form, status, **values, **trial, bad_lines=_list_faults(form, values))
 
 
 def _list_faults(form: Form, values: Mapping[str, Any]) -> list[tuple[int, str, str | None]]:
@@ -343,7 +343,7 @@ def _digest(form: Form) -> str:
     return hashlib.sha256(json.dumps([form.get(name, "") for name in FIELDS]).encode()).hexdigest()
 
 
-def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
+async def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
     fields = {name: form.get(name, "") for name in FIELDS}
     is_table = bool(fields["text"]) and not _is_of_edits(fields)
     defaults: dict[str, Any] = {
@@ -360,4 +360,4 @@ def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Respons
         **{"expected": None, "once": "", "trial": "", "is_table": is_table},
         "is_worklist": fields["name"] == QUESTIONS,
     }
-    return page.render("files.html", {**defaults, **values, "form": fields}, status)
+    return await page.render("files.html", {**defaults, **values, "form": fields}, status)

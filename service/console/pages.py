@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -163,10 +164,11 @@ class Page:
             return [detail, STILL_HERE] if keeps_form else [detail]
         return [name_fields(sentence, LABELS) for sentence in faults or [detail]]
 
-    def render(self, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
-        """Return a template as a page, whose forms carry this browser's token."""
+    async def render(self, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
+        """Return a template as a page, whose forms carry this browser's token; its size may be that of a form."""
         token = read_token(self.request)
-        content = ENVIRONMENT.get_template(template).render(
+        content = await asyncio.to_thread(
+            ENVIRONMENT.get_template(template).render,
             token=token,
             place=self.request.url.path,
             here=_place(self.request),
@@ -181,7 +183,7 @@ class Page:
             set_cookie(response, self.request, TOKEN, token)
         return response
 
-    def refuse(self, refusal: RouteRefusal) -> Response:
+    async def refuse(self, refusal: RouteRefusal) -> Response:
         """Return the page that says why something was not done.
 
         A form of an ended session, and one that the service cannot take now, may be sent again from there.
@@ -195,7 +197,7 @@ class Page:
             "code": refusal.code,
             "is_early": is_early and self.request.method == "GET",
         }
-        return self.render("refusal.html", values, refusal.status)
+        return await self.render("refusal.html", values, refusal.status)
 
     @property
     def upload(self) -> Upload | None:
@@ -280,11 +282,11 @@ def install_refusals(app: FastAPI) -> None:
         if not fields and request.method == "GET":
             return redirect(f"{SIGN_IN}?to={quote(_place(request), '')}")
         values = {"to": _place(request), "fields": fields, "mistakes": [KEY_NEEDED]}
-        return (await Page.open(request)).render("sign_in.html", values, 401)
+        return await (await Page.open(request)).render("sign_in.html", values, 401)
 
     @app.exception_handler(RouteRefusal)
     async def refuse(request: Request, refusal: RouteRefusal) -> Response:
-        return (await Page.open(request)).refuse(refusal)
+        return await (await Page.open(request)).refuse(refusal)
 
 
 def _form_of(request: Request) -> dict[str, str]:

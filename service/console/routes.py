@@ -14,6 +14,7 @@ from service.console.pages import SIGN_IN, START, STATIC, ConsolePage, install_r
 from service.console.session import KEY, PATH, set_cookie
 from service.local_routes import JSON, KeyNeeded, LocalRoutes, RouteRefusal
 
+MAX_KEY = 16_000  # characters of a key or a token
 UNKNOWN = "This key is not known here, or it has ended."
 
 
@@ -22,12 +23,12 @@ def build_sign_in_router() -> APIRouter:
 
     @router.get(SIGN_IN)
     async def show(page: ConsolePage, to: str = START) -> Response:
-        return page.render("sign_in.html", {"to": own_path(to), "fields": {}, "mistakes": []})
+        return await page.render("sign_in.html", {"to": own_path(to), "fields": {}, "mistakes": []})
 
     @router.post(SIGN_IN)
     async def sign_in(page: ConsolePage, request: Request) -> Response:
         form = await page.read_form()
-        to, key = own_path(form.get("to", "")), form.get("key", "")
+        to, key = own_path(form.get("to", "")), form.get("key", "")[:MAX_KEY]  # a longer one is unknown
         fields = {
             name.removeprefix("field."): value for name, value in form.items() if name.startswith("field.")
         }
@@ -36,9 +37,9 @@ def build_sign_in_router() -> APIRouter:
         except RouteRefusal as refusal:
             mistakes = [UNKNOWN] if isinstance(refusal, KeyNeeded) else page.describe(refusal)
             values = {"to": to, "fields": fields, "mistakes": mistakes}
-            return page.render("sign_in.html", values, refusal.status)
+            return await page.render("sign_in.html", values, refusal.status)
         # A form that was written before the session ended is sent on by a press of a button.
-        response = page.render("go_on.html", {"to": to, "fields": fields}) if fields else redirect(to)
+        response = await page.render("go_on.html", {"to": to, "fields": fields}) if fields else redirect(to)
         set_cookie(response, request, KEY, key)
         return response
 
@@ -75,7 +76,7 @@ def build_health_router() -> APIRouter:
         parts = dict(zip(ROUTES, bodies, strict=True))
         faults = [page.trouble] if page.trouble else []
         faults += _find_faults({} if faults else page.state, parts)
-        return page.render("health.html", {**parts, "state": page.state, "faults": faults})
+        return await page.render("health.html", {**parts, "state": page.state, "faults": faults})
 
     @router.post(f"{HEALTH}/checks")
     async def check(page: ConsolePage) -> Response:
@@ -129,4 +130,6 @@ def include_console(app: FastAPI) -> None:
 
 
 async def _miss(page: ConsolePage, rest: str) -> Response:
-    return page.refuse(RouteRefusal(404, {"code": "not_found", "detail": f"There is no page {rest!r} here."}))
+    return await page.refuse(
+        RouteRefusal(404, {"code": "not_found", "detail": f"There is no page {rest!r} here."})
+    )

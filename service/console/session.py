@@ -24,7 +24,7 @@ PATH = "/console"
 SESSION_S = 12 * 3_600  # seconds after which a person signs in again
 MAX_FORM = 4 * 1024 * 1024  # bytes of a form: its texts, percent-encoded, or a file
 MAX_FIELDS = 200  # fields of a form; a worklist has a tick for each of 100 lines
-SLICE_BYTES = 64 * 1024  # bytes of a form with a file that are divided together
+SLICE_BYTES = 16 * 1024  # bytes of a form that are divided, or decoded, together
 ESCAPES = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
 FORM_TYPE, PARTS_TYPE = "application/x-www-form-urlencoded", "multipart/form-data"
 
@@ -83,9 +83,15 @@ def divide(data: bytes) -> Form:
 
 
 def _decode(text: bytes) -> str:
-    return ESCAPES.sub(lambda run: bytes.fromhex(run[0].replace(b"%", b"").decode()), text).decode(
-        errors="replace"
-    )
+    """Decode escapes slice by slice, each of which holds the interpreter for a millisecond."""
+    pieces, start = [], 0
+    while start < len(text):
+        end = start + SLICE_BYTES
+        cut = text.rfind(b"%", end - 2, end)  # an escape that would be cut is the next slice's
+        piece = text[start : end if cut < 0 else cut]
+        pieces.append(ESCAPES.sub(lambda run: bytes.fromhex(run[0].replace(b"%", b"").decode()), piece))
+        start += len(piece)
+    return b"".join(pieces).decode(errors="replace")
 
 
 async def _read_parts(request: Request, data: bytes) -> Form:
@@ -103,15 +109,15 @@ async def _read_parts(request: Request, data: bytes) -> Form:
         request.headers, stream(), max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FORM
     )
     fields: Form = {}
-    parts = await parser.parse()
     try:
-        for name, value in parts.multi_items():
+        for name, value in (await parser.parse()).multi_items():
             if isinstance(value, str):
                 fields[name] = value
             elif value.filename:
                 request.state.upload = value.filename, await value.read()
     finally:
-        await parts.close()
+        for file in parser._files_to_close_on_error:  # those of parts without an end, too
+            file.close()
     return fields
 
 

@@ -29,7 +29,7 @@ def build_router() -> APIRouter:
     async def show(page: ConsolePage, closed: str = "") -> Response:
         reviews = await page.api.get("/admin/reviews", {"due": "true", "limit": 100})
         gaps = await page.api.get("/admin/gaps", {"limit": 100})
-        return page.render("worklist.html", {"reviews": reviews, "gaps": gaps, "closed": closed[:6]})
+        return await page.render("worklist.html", {"reviews": reviews, "gaps": gaps, "closed": closed[:6]})
 
     @router.post(f"{WORKLIST}/drop")
     async def drop(page: ConsolePage) -> Response:
@@ -57,7 +57,7 @@ def build_router() -> APIRouter:
             detail = await page.api.get(place)
             fields = {"on": form.get("on", ""), "back": form.get("back", "")}
             values = {"edit": detail["edit"], "mistakes": page.describe(refusal), **fields}
-            return page.render("review.html", values, refusal.status)
+            return await page.render("review.html", values, refusal.status)
 
     return router
 
@@ -65,7 +65,7 @@ def build_router() -> APIRouter:
 def read_lines(form: Form) -> list[int]:
     """Return the numbers of the lines that a form names together or by ticks."""
     ticks = [name.removeprefix(TICK) for name in form if name.startswith(TICK)]
-    numbers = [*form.get("lines", "").split()[:MAX_GAPS], *ticks]
+    numbers = [*form.get("lines", "").split(maxsplit=MAX_GAPS)[:MAX_GAPS], *ticks]
     return [read_count(number) for number in numbers if read_count(number)]
 
 
@@ -103,7 +103,7 @@ def build_proposals_router() -> APIRouter:
     async def show_all(page: ConsolePage, state: str = "open") -> Response:
         """List proposals, the newest first."""
         listing = await page.api.get("/admin/proposals", {"state": "all" if state == "all" else "open"})
-        return page.render("proposals.html", {**listing, "state": state})
+        return await page.render("proposals.html", {**listing, "state": state})
 
     @router.get(f"{PROPOSALS}/{{number}}")
     async def show(page: ConsolePage, number: str, fresh: str = "") -> Response:
@@ -136,4 +136,4 @@ async def _render(
 ) -> Response:
     proposal = await page.api.get(f"/admin/proposals/{quote(number, '')}")
     values = {"proposal": proposal, "mistakes": mistakes, "is_new": is_new}
-    return page.render("proposal.html", values, status)
+    return await page.render("proposal.html", values, status)

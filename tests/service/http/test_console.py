@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -11,11 +12,14 @@ from urllib.parse import parse_qsl, quote, quote_plus
 import httpx
 import pytest
 from fastapi import FastAPI
+from jinja2 import Template
 
 from service.config import Settings
-from service.console import files
-from service.console.session import divide
+from service.console import files, session
+from service.console.routes import MAX_KEY
+from service.console.session import ESCAPES, divide
 from service.curation import upkeep as tally
+from service.local_routes import LocalRoutes
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.toy_graph import TOYS
 from tests.workbooks import replace_part, workbook
@@ -820,3 +824,42 @@ def review_form(page: httpx.Response, back: str) -> dict[str, str]:
     form = hidden_fields(page, action[1])
     assert form["back"] == back
     return form | {"action": action[1]}
+
+
+class Pieces:
+    """The escapes of forms, with the lengths of the pieces that are decoded."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def sub(self, replacement: Any, text: bytes) -> bytes:
+        self.sizes.append(len(text))
+        return ESCAPES.sub(replacement, text)
+
+
+@pytest.mark.parametrize("text", ["%41", "%", "%C3%A9", "a+", "%z", "a"])
+def test_a_long_field_is_decoded_in_short_pieces(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    pieces = Pieces()
+    monkeypatch.setattr(session, "ESCAPES", pieces)
+    for shift in range(6):
+        content = f"{'x' * shift}={text * 20_000}"
+        assert divide(content.encode()) == dict(parse_qsl(content))
+    assert max(pieces.sizes) <= session.SLICE_BYTES
+
+
+async def test_a_page_is_written_beside_the_loop_and_a_long_key_is_no_header(
+    browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, keys, render, of = set(), [], Template.render, LocalRoutes.of
+
+    def render_here(template: Template, *args: Any, **values: Any) -> str:
+        threads.add(threading.get_ident())
+        return render(template, *args, **values)
+
+    monkeypatch.setattr(Template, "render", render_here)
+    monkeypatch.setattr(LocalRoutes, "of", lambda request, key: (keys.append(key or ""), of(request, key))[1])
+    page = await send(browser, "/console/sign-in", key="k" * 200_000, **{"field.question": "q" * 100_000})
+    assert (page.status_code, "q" * 100_000 in page.text) == (401, True)
+    assert threads
+    assert threading.get_ident() not in threads
+    assert 0 < max(map(len, keys)) <= MAX_KEY
