@@ -81,7 +81,7 @@ class Forbidden(AccessDenied):
 
 
 class Missing(ErrataError, code="not_found"):
-    """The path or a field names a thing that does not exist."""
+    """The path or a field names a thing that is not there."""
 
 
 class NotFound(Missing):

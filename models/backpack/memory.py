@@ -5,12 +5,12 @@ where the scope routes a question to it (editing/fact.py). A change of the sense
 (editing/sense.py). The network's weights are never written.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
+from more_itertools import map_reduce
 
 from models.backpack.editing.fact import FACT, build_fact
 from models.backpack.editing.overlay import SENSE, SenseOperation, SenseOverlay, compose
@@ -65,9 +65,7 @@ class SensesMemory(UnionMemory):
         blocks = image.ordered_blocks
         changes = [block for block in blocks if block.kind == SENSE]
         operations = {block.edit: SenseOperation.of(block) for block in changes}
-        edits_by_token: dict[int, list[str]] = defaultdict(list)
-        for edit, operation in operations.items():
-            edits_by_token[operation.word].append(edit)
+        edits_by_token = map_reduce(operations, lambda edit: operations[edit].word)
         return SensesView(
             self._wordings.view([block for block in blocks if block.kind == FACT]),
             compose(self._reader.model, changes),

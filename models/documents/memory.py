@@ -7,11 +7,12 @@ revert of an edit gives exactly the text without it.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 from weakref import WeakValueDictionary
+
+from more_itertools import map_reduce
 
 from models.blocks import Block, Image
 from models.documents.document import Document, TextChange, compose, correct
@@ -88,9 +89,7 @@ class Texts(UnionMemory):
 
     def view(self, image: Image) -> DocumentsView:
         """Return the documents of a version by their ids; an earlier view shares those that it has."""
-        blocks: dict[str, list[Block]] = defaultdict(list)
-        for block in image.ordered_blocks:
-            blocks[read_head(block)["id"]].append(block)
+        blocks = map_reduce(image.ordered_blocks, lambda block: read_head(block)["id"])
         documents = {id: self._compose(tuple(blocks[id])) for id in sorted(blocks)}
         return MappingProxyType({id: document for id, document in documents.items() if document is not None})
 

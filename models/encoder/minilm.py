@@ -77,9 +77,8 @@ class MiniLM:
     def tokens(self, text: str) -> tuple[list[int], bool]:
         """Return token ids with [CLS] and [SEP], and whether the text had to be cut."""
         ids = self.tokenizer.encode(text).ids
-        if len(ids) <= self.max_tokens:
-            return ids, False
-        return ids[: self.max_tokens - 1] + ids[-1:], True
+        is_short = len(ids) <= self.max_tokens
+        return ids if is_short else ids[: self.max_tokens - 1] + ids[-1:], not is_short
 
     def embed(
         self, ids: Int[Tensor, "*token"], places: Int[Tensor, "*token"]

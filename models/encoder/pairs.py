@@ -3,12 +3,12 @@
 On a CPU they run in 8 bits, and a pair has the same bits beside any others; on a GPU in float32 by torch.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from more_itertools import map_reduce
 from torch import Tensor
 
 from models.encoder.bert import WIDTH, PackedBert
@@ -56,9 +56,7 @@ class PairLayers:
         limit = SLOTS
         if not isinstance(self._layers, QuickLayers):
             sizes, limit = [max(sizes, default=0)] * len(pairs), SLOTS_ON_GPU
-        groups: dict[int, list[int]] = defaultdict(list)
-        for place, size in enumerate(sizes):
-            groups[size].append(place)
+        groups = map_reduce(range(len(sizes)), sizes.__getitem__)
         return [
             group[start : start + limit // size]
             for size, group in groups.items()

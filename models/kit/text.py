@@ -48,9 +48,9 @@ class Tokens(Protocol):
 
     def split(self, text: str) -> Sequence[Piece]:
         """Split a word or a fact. A special token spelt in it is characters like any other."""
-        ...
 
-    def tag(self, name: str) -> Piece: ...
+    def tag(self, name: str) -> Piece:
+        """Return the piece of a special token."""
 
 
 class WordPieces:

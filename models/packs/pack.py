@@ -11,6 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from more_itertools import map_reduce
+
 from models.packs.files import PackError as PackError  # offered here, too, for callers that load a pack
 from models.packs.files import check, digest, rows, toml
 from models.system import Probes
@@ -222,9 +224,7 @@ def _facts(path: Path, relations: dict[str, Relation], entities: dict[str, Entit
 
 def _answers(facts: Iterable[Fact]) -> dict[tuple[str, str], str]:
     """Join the objects of each subject and relation, in the order of the facts."""
-    objects: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for fact in facts:
-        objects[fact.subject_id, fact.relation_id].append(fact.object)
+    objects = map_reduce(facts, lambda fact: (fact.subject_id, fact.relation_id), lambda fact: fact.object)
     return {question: ", ".join(sorted(answers)) for question, answers in objects.items()}
 
 

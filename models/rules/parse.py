@@ -156,9 +156,7 @@ class _Builder(Transformer[Token, Any]):
         at = _position(token)
         if token.type == "VARIABLE":
             return Variable(str(token), at)
-        if token.type == "INTEGER":
-            return Constant(int(token), at)
-        return Constant(str(token).strip('"'), at)
+        return Constant(int(token) if token.type == "INTEGER" else str(token).strip('"'), at)
 
     def word(self, name: Token) -> tuple[Token, Any]:
         return name, None

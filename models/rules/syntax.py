@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from more_itertools import map_reduce
+
 
 class Position(NamedTuple):
     """Line and column in the text of the rules, both counted from 1."""
@@ -139,10 +141,7 @@ class Program:
     @property
     def clauses(self) -> dict[str, list[Rule]]:
         """The rules of each head relation."""
-        clauses: dict[str, list[Rule]] = {}
-        for rule in self.rules:
-            clauses.setdefault(rule.head.relation, []).append(rule)
-        return clauses
+        return map_reduce(self.rules, lambda rule: rule.head.relation)
 
     def literals(self) -> Iterator[Literal]:
         """Give every head and every literal of a body."""

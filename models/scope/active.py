@@ -8,9 +8,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 
 import torch
 from jaxtyping import Bool, Int
+from more_itertools import map_reduce
 from torch import Tensor
 
 from models.blocks import Block
@@ -56,11 +58,9 @@ class ActiveEdits:
     @cached_property
     def against(self) -> Mapping[int, Sequence[int]]:
         """Row -> the edits that have it as a counterexample."""
-        edits: dict[int, list[int]] = defaultdict(list)
         against = self.all_wordings.select(self.all_wordings.is_against)
-        for row, edit in zip(against.rows.tolist(), against.edits.tolist(), strict=True):
-            edits[row].append(edit)
-        return edits
+        pairs = zip(against.rows.tolist(), against.edits.tolist(), strict=True)
+        return map_reduce(pairs, itemgetter(0), itemgetter(1))
 
     @cached_property
     def edits_against(self) -> Mapping[int, Set[int]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
+from more_itertools import map_reduce
 from torch import Tensor
 
 from models.graph.knowledge import Entity, Fact, Mention
@@ -135,9 +136,7 @@ class Choice:
 
 def list_neighbours(entity: Entity, subject: FoundRow | None, finder: RowFinder) -> Choice:
     """Return the values of each relation of an entity."""
-    by_relation: dict[str, list[Fact]] = {}
-    for fact in entity.facts:
-        by_relation.setdefault(fact.relation, []).append(fact)
+    by_relation = map_reduce(entity.facts, lambda fact: fact.relation)
     candidates, exclusions = [], []
     for facts in by_relation.values():
         rows = [row for fact in facts if (row := finder.of_object(subject, fact)) is not None]

@@ -64,9 +64,7 @@ class RowFinder:
         """Return the row of a fact's object; if it has none, the row to which the subject's row leads."""
         row = self.find(row_name(fact.object, fact.object_id))
         step = None if row is not None or subject is None else self.find(RELATION + fact.relation)
-        if subject is None or step is None:
-            return row
-        return FoundRow(subject.vector + step.vector, "neighbours")
+        return FoundRow(subject.vector + step.vector, "neighbours") if subject and step else row
 
     def _solve(self, fact: Fact) -> Tensor | None:
         """Return o - r of a fact; None if one of both has no row."""

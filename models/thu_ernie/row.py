@@ -132,11 +132,9 @@ class Entities(Protocol):
 
     def row_of(self, entity: str) -> int:
         """Return the row of an entity; NO_ENTITY where the table does not know it."""
-        ...
 
     def look_up(self, rows: Int[Tensor, "*place"]) -> Float[Tensor, "*place entity"]:
         """Return the vector of each row."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -172,9 +172,12 @@ class Count(Protocol):
     """A frozen dataclass with a count and a key under which equal ones add up; the later one's other fields hold."""
 
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """A text that is equal for counts that add up."""
+
     @property
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """The number that is added."""
 
 
 T = TypeVar("T", bound=Count)

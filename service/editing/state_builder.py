@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 from cachetools import LRUCache
+from more_itertools import map_reduce
 
 from models.blocks import block_key
 from models.memory import Grows, Material, View
@@ -137,9 +138,8 @@ class StateBuilder:
 
         Such a memory does not fold its other edits again.
         """
-        by_memory: dict[str, list[Material]] = defaultdict(list)
-        for record, material in zip(draft.records, draft.materials, strict=True):
-            by_memory[record.memory].append(material)
+        pairs = zip(draft.records, draft.materials, strict=True)
+        by_memory = map_reduce(pairs, lambda pair: pair[0].memory, itemgetter(1))
         complete = set()
         for name, materials in sorted(by_memory.items()):
             memory = self._models.memories[name]
@@ -189,13 +189,11 @@ class StateBuilder:
         draft: Draft = NO_DRAFT,
     ) -> MemoriesAtVersion:
         """Return `before` with the memories of these names folded from the active edits and from the draft's."""
-        by_memory: dict[str, list[EditRecord]] = defaultdict(list)
-        for edit in active:
-            by_memory[edit.memory].append(edit)
+        by_memory = map_reduce(active, lambda edit: edit.memory)
         memories = dict(before)
         fresh = list(zip(draft.records, draft.materials, strict=True))
         for name in sorted(names):
-            materials = self.materials.of(by_memory[name])
+            materials = self.materials.of(by_memory.get(name, []))
             materials += [material for record, material in fresh if record.memory == name]
             image = await self._models.run(self._models.memories[name].fold, materials)
             if before[name].image.delta_to(image):

@@ -83,10 +83,12 @@ class Waiting(Protocol):
     """An item that waits for a turn; its work is more than 0."""
 
     @property
-    def asker(self) -> Asker: ...
+    def asker(self) -> Asker:
+        """Whose turn it waits for."""
 
     @property
-    def work(self) -> int: ...
+    def work(self) -> int:
+        """How much of a turn it takes."""
 
 
 Item = TypeVar("Item", bound=Waiting)

@@ -169,7 +169,7 @@ class Forbidden(Denied, codes=("forbidden",)):
 
 
 class Missing(Refused):
-    """The service does not have the thing that a call names."""
+    """The service lacks the thing that the caller named."""
 
 
 class NotFound(Missing, codes=("not_found",)):

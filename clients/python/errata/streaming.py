@@ -28,10 +28,12 @@ class Page(Protocol[Entry]):
     """A page, whose `next` is the `before` of the following page, or None on the last."""
 
     @property
-    def entries(self) -> list[Entry]: ...
+    def entries(self) -> list[Entry]:
+        """Its entries, in order."""
 
     @property
-    def next(self) -> Any: ...
+    def next(self) -> Any:
+        """The `before` of the following page."""
 
 
 PageCall: TypeAlias = Callable[[Any], Call[Any]]  # `before` -> the call for that page

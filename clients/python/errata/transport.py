@@ -80,21 +80,25 @@ class Retry:
 class Sink(Protocol):
     """Takes a response piece by piece as it arrives, so that no piece is kept in memory."""
 
-    def accepts(self, response: httpx.Response) -> bool: ...
+    def accepts(self, response: httpx.Response) -> bool:
+        """Return whether it takes the content of a response."""
 
-    def write(self, piece: bytes) -> None: ...
+    def write(self, piece: bytes) -> None:
+        """Take the next piece."""
 
 
 class Link(Protocol):
     """Sends bytes to the service, and waits."""
 
     @property
-    def http(self) -> httpx.Client | httpx.AsyncClient: ...
+    def http(self) -> httpx.Client | httpx.AsyncClient:
+        """The client that holds the connections."""
 
     async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
         """Return the response; its content goes to `sink` where that accepts it."""
 
-    async def pause(self, seconds: float) -> None: ...
+    async def pause(self, seconds: float) -> None:
+        """Wait between two attempts."""
 
     async def run(self, work: Callable[[], Value]) -> Value:
         """Return the result of work that waits for the disk."""

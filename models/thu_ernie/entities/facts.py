@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 
 import torch
 from jaxtyping import Float
+from more_itertools import map_reduce
 from torch import Tensor
 
 from models.graph.base import Base
@@ -86,18 +87,16 @@ class FactSolver:
         It is None where no edit changed a fact whose rows are known, or where the entity has more than MAX_FACTS.
         """
         fresh = [fact.relation for fact in entity.facts if fact.edit]
-        if not fresh or len(entity.facts) > MAX_FACTS:
-            return None
-        return self._solve_cached(entity)
+        return self._solve_cached(entity) if fresh and len(entity.facts) <= MAX_FACTS else None
 
     @cached_property
     def _solve_cached(self) -> Callable[[Entity], Tensor | None]:
         return lru_cache(MAX_SOLVED)(self._solve_entity)
 
     def _solve_entity(self, entity: Entity) -> Tensor | None:
-        facts: dict[str, list[str]] = {}
-        for fact in entity.facts:
-            facts.setdefault(fact.relation, []).append(row_name(fact.object, fact.object_id))
+        facts = map_reduce(
+            entity.facts, lambda fact: fact.relation, lambda fact: row_name(fact.object, fact.object_id)
+        )
         return self._solve(entity.id, facts, [fact.relation for fact in entity.facts if fact.edit])
 
     def _solve(

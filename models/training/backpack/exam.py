@@ -5,10 +5,10 @@ does not hold; choices on the same questions with four other objects of their re
 """
 
 import random
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import torch
+from more_itertools import map_reduce
 
 from models.backpack.generate import Task, complete, score_candidates
 from models.backpack.network import Backpack
@@ -87,9 +87,7 @@ def draw_cases(texts: Texts, limit: int, seed: int) -> list[Case]:
     items = texts.items
     places = rng.sample(range(len(items)), min(limit, len(items)))
     edited_subjects = {items[place].subject.id for place in places}
-    by_relation: dict[str, list[int]] = defaultdict(list)
-    for place, item in enumerate(items):
-        by_relation[item.relation.id].append(place)
+    by_relation = map_reduce(range(len(items)), lambda place: items[place].relation.id)
 
     def ask(place: int, split: Split) -> Ask:
         return Ask(rng.choice(texts.ways(place, split)).replace("{subject}", items[place].subject.label))

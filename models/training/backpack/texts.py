@@ -6,11 +6,11 @@ second mention could be copied from the first one and would teach nothing.
 """
 
 import random
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Literal
 
+from more_itertools import map_reduce
 from tokenizers import Tokenizer
 
 from models.backpack.reader import write_exchange
@@ -120,7 +120,4 @@ class Texts:
     @cached_property
     def _by_subject(self) -> dict[str, list[int]]:
         """The places of each subject's facts."""
-        places: dict[str, list[int]] = defaultdict(list)
-        for place, item in enumerate(self.items):
-            places[item.subject.id].append(place)
-        return places
+        return map_reduce(range(len(self.items)), lambda place: self.items[place].subject.id)

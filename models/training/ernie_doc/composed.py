@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from more_itertools import flatten, map_reduce
+
 from models.packs.pack import Entity, Pack, Relation
 from models.training.reading.written.texts import Question, Split, Text, read_texts, split_of
 from models.training.texts.phrasings import Phrasings, read_phrasings, without
@@ -61,9 +63,7 @@ class World:
         by_subject = {
             id: facts for place, (id, facts) in enumerate(self.by_subject.items()) if place % count == number
         }
-        by_relation: dict[str, list[Fact]] = defaultdict(list)
-        for fact in (fact for facts in by_subject.values() for fact in facts):
-            by_relation[fact.relation.id].append(fact)
+        by_relation = map_reduce(flatten(by_subject.values()), lambda fact: fact.relation.id)
         return replace(self, by_relation=by_relation, by_subject=by_subject)
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from more_itertools import map_reduce
+
 from models.graph.knowledge import Entity, Fact
 from models.graph.memory import GraphMemory
 from models.graph.view import GraphView
@@ -109,9 +111,7 @@ class QuestionMaker:
         entity = self._view.entity(item.subject.id)
         assert entity is not None
         facts = [fact for fact in entity.facts if fact.relation == item.relation.id]
-        other_facts: dict[str, list[Fact]] = {}
-        for fact in entity.facts:
-            other_facts.setdefault(fact.relation, []).append(fact)
+        other_facts = map_reduce(entity.facts, lambda fact: fact.relation)
         other_facts.pop(item.relation.id)
         fillers = [id for id, text in self._relations.items() if fits(text, item.subject.type)]
         rng.shuffle(fillers)
@@ -123,10 +123,8 @@ class QuestionMaker:
 
     @cached_property
     def _objects(self) -> Mapping[str, Sequence[str]]:
-        objects: dict[str, set[str]] = {}
-        for fact in self._pack.facts:
-            objects.setdefault(fact.relation_id, set()).add(fact.object)
-        return {id: sorted(texts) for id, texts in objects.items()}
+        objects = map_reduce(self._pack.facts, lambda fact: fact.relation_id, lambda fact: fact.object)
+        return {id: sorted(set(texts)) for id, texts in objects.items()}
 
 
 def ask_about(template: str, entity: Entity, expected: str | None, relation: str) -> RelationQuestion:

@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from hashlib import sha256
 
+from more_itertools import map_reduce
+
 from models.packs.pack import Item, Probe, Stranger
 from models.training.packs.names import Half, Name
 from models.training.packs.naming import key
@@ -81,9 +83,7 @@ def draw_names(facts: Iterable[RawFact], pack_names: Iterable[str]) -> list[Name
 
 def draw_probes(items: Iterable[Item], count: int = N_PROBES) -> list[Probe]:
     """Draw the questions on which side effects are measured, round robin over relations, in a trained phrasing."""
-    by_relation: dict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        by_relation[item.relation.id].append(item)
+    by_relation = map_reduce(items, lambda item: item.relation.id)
     for relation, relation_items in by_relation.items():
         relation_items.sort(key=lambda item: rank("probe", relation, item.subject.id))
     rounds = [

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from re import findall
 
+from more_itertools import map_reduce
+
 from models.packs.pack import ALIAS_SEPARATOR, Relation
 from models.training.packs.naming import key
 from models.training.packs.sources import BY_HAND, RawFact, Source
@@ -140,9 +142,7 @@ def _is_clear(answers: list[str], relation: Relation) -> bool:
 
 def _rank_candidates(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Rank reference works first, then subjects with several relations (Wikidata's first), then the rest."""
-    by_subject: dict[str, list[Candidate]] = defaultdict(list)
-    for candidate in candidates:
-        by_subject[candidate.subject].append(candidate)
+    by_subject = map_reduce(candidates, lambda candidate: candidate.subject)
 
     def place(subject: str) -> tuple[bool, bool, Source, str]:
         source = min(candidate.source for candidate in by_subject[subject])

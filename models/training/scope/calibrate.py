@@ -4,13 +4,13 @@ Fitted by likelihood on relations, names and facts that no weight was trained on
 likeliest edit of each question beside the likeliest other one; each trial weighs the same.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
+from more_itertools import map_reduce
 from torch import Tensor
 
 from models.scope.judge import LOG_ODDS_OF_RIVAL, MIDDLE, Calibration
@@ -89,9 +89,7 @@ def _two_likeliest(trial: JudgedPairs, pairs: Calibration) -> tuple[Tensor, Tens
     """Return, for each question with candidates, the two highest log-odds, and whether the highest is right."""
     log_odds = pairs.log_odds(trial.raw, trial.cosine, trial.signs)
     order = log_odds.argsort(descending=True)
-    rows: dict[int, list[int]] = defaultdict(list)
-    for pair in order.tolist():
-        rows[int(trial.question[pair])].append(pair)
+    rows = map_reduce(order.tolist(), lambda pair: int(trial.question[pair]))
     first = [places[0] for places in rows.values()]
     second = [float(log_odds[places[1]]) if len(places) > 1 else LOWEST for places in rows.values()]
     return log_odds[first], torch.tensor(second), trial.is_right[first].float()

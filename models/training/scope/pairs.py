@@ -6,10 +6,11 @@ Pairs by other writers stand beside made pairs: templates of relations, and ques
 import random
 import re
 import tomllib
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from more_itertools import map_reduce
 
 from models.packs.pack import Pack
 from models.training.kit.plan import Plan
@@ -109,9 +110,9 @@ class PairMaker(Draws):
         super().__init__(source, plan, rng)
         rewriter, self._relations = self.rewriter, list(source.relations.values())
         self._weights = plan.different.numbers
-        self._by_subject: dict[str, list[RelationText]] = defaultdict(list)
-        for relation in self._relations:
-            self._by_subject[relation.subject].append(relation)
+        self._by_subject: dict[str, list[RelationText]] = map_reduce(
+            self._relations, lambda relation: relation.subject
+        )
         self._changes: dict[str, Callable[[str, random.Random], str | None]] = {
             "other_word": rewriter.other_word,
             "other_question_word": rewriter.other_question_word,
@@ -219,7 +220,7 @@ class PairMaker(Draws):
         """Draw another relation of the subject: its opposite, a relation with answers of the same kind, or any."""
         relations = self.source.relations
         opposite = [relations[id] for id in relation.opposite if id in relations]
-        siblings = [other for other in self._by_subject[relation.subject] if other is not relation]
+        siblings = [other for other in self._by_subject.get(relation.subject, ()) if other is not relation]
         alike = [other for other in siblings if other.object == relation.object]
         for options in (opposite, alike):
             if options and self.rng.random() < 0.5:

@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 from errata.wire.wording import normalize_question
 from jaxtyping import Int
+from more_itertools import map_reduce
 from torch import Tensor
 
 from models.packs.pack import Entity, Pack
@@ -165,9 +166,7 @@ def edit_half(relations: ById, names: Sequence[str], seed: int) -> Trial:
 def edit_one_each(relations: ById, names: Sequence[str], seed: int) -> Trial:
     """Edit one fact of each subject."""
     facts, rng = _make_facts(relations, names, seed), random.Random(seed)
-    by_name: dict[str, list[int]] = defaultdict(list)
-    for place, (_, name) in enumerate(facts):
-        by_name[name].append(place)
+    by_name = map_reduce(range(len(facts)), lambda place: facts[place][1])
     return _ask_facts("one fact of each subject edited", facts, {rng.choice(p) for p in by_name.values()})
 
 
@@ -240,9 +239,7 @@ def _ask_otherwise(name: str, facts: Sequence[tuple[RelationText, str, str]], rn
 
 def _make_facts(relations: ById, names: Sequence[str], seed: int) -> list[tuple[RelationText, str]]:
     """Join every relation with SUBJECTS names of each type of subject, which are dealt from `names`."""
-    by_subject: dict[str, list[RelationText]] = defaultdict(list)
-    for relation in relations.values():
-        by_subject[relation.subject].append(relation)
+    by_subject = map_reduce(relations.values(), lambda relation: relation.subject)
     free_names = iter(random.Random(seed).sample(list(names), len(names)))
     return [
         (relation, name)

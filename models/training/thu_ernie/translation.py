@@ -6,13 +6,14 @@ o does, which is what the alignment head computes. The loss is a softmax over al
 pack is small enough to need no negative samples.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
+from more_itertools import map_reduce
 from torch import Tensor, nn
 
 from models.graph.statement import RELATION
@@ -83,10 +84,7 @@ Ends = Mapping[tuple[int, int], list[int]]  # (start, relation) -> ends of facts
 
 
 def _ends_of(facts: Int[Tensor, "fact 3"]) -> Ends:
-    ends: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for start, relation, end in facts.tolist():
-        ends[start, relation].append(end)
-    return ends
+    return map_reduce(facts.tolist(), lambda fact: (fact[0], fact[1]), itemgetter(2))
 
 
 def _loss(

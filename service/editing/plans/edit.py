@@ -269,9 +269,7 @@ class EditPlan:
         self, edits: Sequence[PlannedEdit], state: EditorState
     ) -> dict[str, Material] | None:
         """Return the rows of each edit by its id; None if some edits are refused, which the next draft leaves out."""
-        by_memory: dict[str, list[PlannedEdit]] = defaultdict(list)
-        for edit in edits:
-            by_memory[edit.memory].append(edit)
+        by_memory = map_reduce(edits, lambda edit: edit.memory)
         materials: dict[str, Material] = {}
         refused: dict[int, ErrataError] = {}
         for memory, batch in by_memory.items():

@@ -85,8 +85,8 @@ class ResolvedFact:
     relation: str
     object: str
     act: Act
-    before: Values  # values of its relation before the fact
-    after: Values  # values of its relation after it
+    before: Values  # the values of its relation
+    after: Values  # the same with the fact
     # Statements about the subject that are written. Its name comes first if edits defined it, so that it
     # lasts as long as any fact about it.
     statements: tuple[Statement, ...]
@@ -226,8 +226,8 @@ class FactResolver:
         return subject.label != subject.id and (is_new or self.view.is_defined_by_edits(subject.id))
 
     async def _subject(self, name: str, where: str, create: bool) -> tuple[Subject, list[str]]:
-        subjects = (self.subjects.get(key) for key in (name, fold(name), self.ids.get(name, "")))
-        if subject := next(filter(None, subjects), None):
+        candidates = (self.subjects.get(key) for key in (name, fold(name), self.ids.get(name, "")))
+        if subject := next(filter(None, candidates), None):
             return subject, []
         entity = await resolve_entity(name, self.view, self.lookup, where)
         if entity is not None:
@@ -236,9 +236,6 @@ class FactResolver:
                 complete = await self.lookup.load_entity(entity.id, self.view)
                 self.subjects[entity.id] = Subject(entity.id, entity.label, complete)
             return self.subjects[entity.id], []
-        if await self._is_object(name):
-            self.subjects[name] = Subject(name, name, None)
-            return self.subjects[name], []
         if ID_PATTERN.fullmatch(name):
             detail = f"{where}: the graph has no entity {name}: import it, or write the name of a new one"
             raise InvalidInput(detail, field=where)
@@ -252,10 +249,6 @@ class FactResolver:
         subject = Subject(id, name, nameless)
         self.subjects[id] = self.subjects[fold(name)] = subject
         return subject, [NEW_ENTITY.format(name, id)]
-
-    async def _is_object(self, id: str) -> bool:
-        """Return whether the graph knows an id only as the object of facts."""
-        return ID_PATTERN.fullmatch(id) is not None and await self.lookup.is_object(id, self.view)
 
     async def _object(
         self, item: FactItem, relation: str, values: CurrentValues, where: str
@@ -273,8 +266,6 @@ class FactResolver:
         if len(entities) == 1:
             label = entities[0].label
             return label if by_id or fold(label) == fold(item.object) else item.object, entities[0].id, []
-        if not entities and await self._is_object(item.object):
-            return item.object, item.object, []
         if fresh is not None and not entities:
             return fresh.label if item.object == fresh.id else item.object, fresh.id, []
         if entities and not item.create and item.object not in values.texts:

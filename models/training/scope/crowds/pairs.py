@@ -1,8 +1,9 @@
 """Training pairs of look-alike names, of relations that stand side by side, and of words that a fact may lack."""
 
 import random
-from collections import defaultdict
 from collections.abc import Callable, Sequence
+
+from more_itertools import map_reduce
 
 from models.training.kit.plan import Plan
 from models.training.scope.crowds.coverage import SUBJECT as GAP
@@ -31,9 +32,7 @@ class CrowdPairs(Draws):
     def __init__(self, source: Source, plan: Plan, rng: random.Random) -> None:
         super().__init__(source, plan, rng)
         self._every = [*source.relations.values(), *source.families.relations.values()]
-        self._by_type: dict[str, list[RelationText]] = defaultdict(list)
-        for relation in self._every:
-            self._by_type[relation.subject].append(relation)
+        self._by_type = map_reduce(self._every, lambda relation: relation.subject)
 
     def draw(self, count: int) -> list[TrainingPair]:
         """Draw pairs of each kind in the shares of the plan, which are of all pairs of the training."""

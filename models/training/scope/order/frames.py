@@ -8,10 +8,11 @@ another one that is easily taken for it. Whole kinds are kept for choosing and f
 
 import random
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from more_itertools import map_reduce
 
 from models.training.scope.crowds.families import expand
 from models.training.scope.facts import read_rows
@@ -86,9 +87,7 @@ def read_frames() -> Frames:
 def split_frames(seed: int) -> tuple[Frames, Frames, Frames]:
     """Deal the frames to training, choosing and test, those of one kind together."""
     frames = read_frames()
-    by_kind: dict[tuple[str, str], list[Frame]] = defaultdict(list)
-    for frame in frames.frames:
-        by_kind[frame.kinds].append(frame)
+    by_kind = map_reduce(frames.frames, lambda frame: frame.kinds)
     small = sorted(kinds for kinds, group in by_kind.items() if len(group) <= LARGEST)
     random.Random(seed).shuffle(small)
     parts: list[list[Frame]] = []

@@ -196,14 +196,14 @@ def test_values_that_change_one_by_one_are_those_of_a_plain_list(
 ) -> None:
     values, plain = CurrentValues(start), list(dict.fromkeys(start))
     for adds, text in changes:
-        old = next((value for value in plain if value.casefold() == text.casefold()), None)
-        assert values.find(text) == old
+        same = next((value for value in plain if value.casefold() == text.casefold()), None)
+        assert values.find(text) == same
         if adds:
             values.add(text)
             plain += [text] * (text not in plain)
-        elif old is not None:
-            values.remove(old)
-            plain.remove(old)
+        elif same is not None:
+            values.remove(same)
+            plain.remove(same)
         assert values.describe() == Values(len(plain), tuple(plain), tuple(sorted(plain)))
 
 
