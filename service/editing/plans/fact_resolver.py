@@ -236,6 +236,9 @@ class FactResolver:
                 complete = await self.lookup.load_entity(entity.id, self.view)
                 self.subjects[entity.id] = Subject(entity.id, entity.label, complete)
             return self.subjects[entity.id], []
+        if await self._is_object(name):
+            self.subjects[name] = Subject(name, name, None)
+            return self.subjects[name], []
         if ID_PATTERN.fullmatch(name):
             detail = f"{where}: the graph has no entity {name}: import it, or write the name of a new one"
             raise InvalidInput(detail, field=where)
@@ -249,6 +252,10 @@ class FactResolver:
         subject = Subject(id, name, nameless)
         self.subjects[id] = self.subjects[fold(name)] = subject
         return subject, [NEW_ENTITY.format(name, id)]
+
+    async def _is_object(self, id: str) -> bool:
+        """Return whether the graph knows an id only as the object of facts."""
+        return ID_PATTERN.fullmatch(id) is not None and await self.lookup.is_object(id, self.view)
 
     async def _object(
         self, item: FactItem, relation: str, values: CurrentValues, where: str
@@ -266,6 +273,8 @@ class FactResolver:
         if len(entities) == 1:
             label = entities[0].label
             return label if by_id or fold(label) == fold(item.object) else item.object, entities[0].id, []
+        if not entities and await self._is_object(item.object):
+            return item.object, item.object, []
         if fresh is not None and not entities:
             return fresh.label if item.object == fresh.id else item.object, fresh.id, []
         if entities and not item.create and item.object not in values.texts:
