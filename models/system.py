@@ -58,6 +58,7 @@ class Ask:
     use_graph: bool = True  # false if the caller wants an answer without the graph
     # How the answer is drawn, for systems with this input; it is given whatever its score
     sampling: SamplingOptions | None = None
+    as_of: str = ""  # the day on which facts are current, as 2026-11-28; "" for today
     passages: tuple[int, ...] = (0,)  # places of the context's texts in it, where the caller sent several
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from models.graph.neighbours import InEdge, find_in_edges
-from models.graph.statement import ALIAS, LABEL, Cardinality, Statement
+from models.graph.statement import ALIAS, LABEL, Cardinality, Statement, shorten
 from models.packs.pack import WORLD, Pack, Relation
 
 
@@ -68,7 +68,7 @@ def to_words(relation: str) -> str:
 def digest_of(statements: Mapping[str, list[Statement]], relations: Mapping[str, Relation]) -> str:
     total = hashlib.sha256()
     for id in sorted(statements):
-        total.update(repr((id, [tuple(statement) for statement in statements[id]])).encode())
+        total.update(repr((id, [tuple(shorten(statement)) for statement in statements[id]])).encode())
     for name in sorted(relations):
         total.update(repr((name, relations[name].label, relations[name].cardinality)).encode())
     return "sha256:" + total.hexdigest()

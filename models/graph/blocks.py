@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from models.blocks import Block
-from models.graph.statement import Statement
+from models.graph.statement import Statement, shorten
 from models.kit.material import read_text, to_tensor
 
 STATEMENTS, IMPORT = "statements", "import"
@@ -44,7 +44,7 @@ class Manifest:
 
 
 def statements_block(key: str, order: int, statements: EntityStatements) -> Block:
-    content = {entity: list(map(list, row)) for entity, row in statements.items()}
+    content = {entity: [list(shorten(statement)) for statement in row] for entity, row in statements.items()}
     return _block(key, order, STATEMENTS, content)
 
 

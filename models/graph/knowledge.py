@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NewType
 
+from models.graph.periods import select_current
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -21,10 +23,32 @@ class Fact:
     linked_text: str = ""
     unlabelled: bool = False  # whether the object is called by its identifier, for want of a label
 
+    begin: str = ""  # the first and the last date at which it holds, "" where nothing says one
+    end: str = ""
+    time: str = ""  # the point in time of which it is said
+    unit: str = ""  # unit of the number: a text, or the id of an entity
+    rank: str = ""  # "preferred" or "deprecated"; "" for a normal one
+    number: str = ""  # the number, where the object is one with its unit
+
     @property
     def statement_object(self) -> tuple[str, str]:
         """Return the object's text and its id as the statement has them."""
-        return (self.linked_text, "") if self.linked_text else (self.object, self.object_id)
+        return (self.linked_text, "") if self.linked_text else (self.number or self.object, self.object_id)
+
+    @property
+    def qualifiers(self) -> tuple[str, ...]:
+        """Return what qualifies it, in the order of a statement."""
+        return self.begin, self.end, self.time, self.unit, self.rank
+
+    def with_name(self, labels: Mapping[str, str], is_identifier: Callable[[str, str], bool]) -> Fact:
+        """Return the fact with its object, or the unit of its number, called by its label; see `Entity.with_names`."""
+        key = self.unit or self.object_id
+        label = labels.get(key)
+        if label:
+            return replace(self, object=f"{self.number} {label}" if self.unit else label)
+        if label is not None and (self.unit or is_identifier(self.object, key)):
+            return replace(self, unlabelled=True)
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +63,7 @@ class Entity:
     aliases: tuple[str, ...] = ()
     description: str = ""
     facts: tuple[Fact, ...] = ()
+    has_periods: bool = False  # whether some facts hold at some times only, or differ in rank
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,15 +80,11 @@ class Entity:
             labels: Id of an object -> its label, "" where none is known; others keep their text.
             is_identifier: Tells whether a text is only the identifier of an id.
         """
-        facts = tuple(
-            replace(fact, object=label)
-            if (label := labels.get(fact.object_id))
-            else replace(fact, unlabelled=True)
-            if label is not None and is_identifier(fact.object, fact.object_id)
-            else fact
-            for fact in self.facts
-        )
-        return replace(self, facts=facts)
+        return replace(self, facts=tuple(fact.with_name(labels, is_identifier) for fact in self.facts))
+
+    def at(self, as_of: str) -> Entity:
+        """Return the entity with the facts that are current on a day (`2026-11-28`)."""
+        return replace(self, facts=select_current(self.facts, as_of)) if self.has_periods else self
 
     def with_links(self, ids: Mapping[str, str], new_labels: Mapping[str, str]) -> Entity:
         """Return the entity with the objects that are texts taken for entities.

@@ -6,7 +6,7 @@ overwritten, so a statement that is taken back leaves exactly what would have be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -36,6 +36,26 @@ class Statement(NamedTuple):
     object: str
     object_id: str = ""
     act: Act = "add"
+    begin: str = ""
+    end: str = ""
+    time: str = ""  # the point in time of which it is said
+    unit: str = ""  # unit of a number: a text, or the id of an entity
+    rank: str = ""  # "preferred" or "deprecated"; "" for a normal one
+
+    @property
+    def qualifiers(self) -> tuple[str, ...]:
+        """Return what qualifies it: begin, end, point in time, unit and rank."""
+        return self[PLAIN:]
+
+
+PLAIN = 4  # number of the fields that a statement without qualifiers has
+QUALIFIERS = Statement._fields[PLAIN:]
+NO_QUALIFIERS = ("",) * len(QUALIFIERS)
+
+
+def shorten(statement: Statement) -> Sequence[str]:
+    """Return the fields that are stored, without the qualifiers where there are none."""
+    return statement[:PLAIN] if statement[PLAIN:] == NO_QUALIFIERS else statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +70,11 @@ class Value(NamedTuple):
     object: str
     object_id: str
     edit: str
+    begin: str = ""
+    end: str = ""
+    time: str = ""
+    unit: str = ""
+    rank: str = ""
 
 
 @dataclass(slots=True)
@@ -57,14 +82,23 @@ class RelationValues:
     """The values of one relation of one entity, by the id of the value's entity or, without one, by its text.
 
     Two entities of one name are two values. A text that is the name of an entity among the values is that entity.
+    One value of two periods, or of two units, is two values.
     """
 
     values: dict[str, Value] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)  # text -> key of the value with this text
 
-    def add(self, text: str, object_id: str, edit: str) -> None:
-        """Add a value; it counts as said by the last edit that says it."""
+    def add(self, text: str, object_id: str, edit: str, qualifiers: Sequence[str] = NO_QUALIFIERS) -> None:
+        """Add a value; it counts as said by the last edit that says it, and so do its end and its rank."""
         key = object_id or self.keys.get(text, text)
+        if qualifiers != NO_QUALIFIERS:
+            begin, _, time, unit, _ = qualifiers
+            plain = self.values.pop(key, None) or self.values.pop(
+                text, None
+            )  # the same value, said more exactly
+            id = object_id or (plain.object_id if plain else "")
+            self.values["\t".join((key, begin, time, unit))] = Value(text, id, edit, *qualifiers)
+            return
         if object_id and text in self.values:
             del self.values[text]  # the text is now known to name an entity
             self.keys.pop(text, None)
@@ -72,21 +106,32 @@ class RelationValues:
         self.values[key] = Value(text, object_id or (present.object_id if present else ""), edit)
         self.keys.setdefault(text, key)
 
+    def clear(self) -> None:
+        """Remove all values but those that have ended, which a new value does not replace."""
+        self.values = {key: value for key, value in self.values.items() if value.end}
+        self.keys.clear()
+
     def remove(self, text: str, object_id: str) -> None:
         """Remove the value that is this entity, or else the value with this text; all values if both are empty."""
-        keys = [object_id] if object_id else [k for k, v in self.values.items() if text in ("", v.object)]
+        keys = [
+            key
+            for key, value in self.values.items()
+            if (value.object_id == object_id if object_id else text in ("", value.object))
+        ]
         for key in keys:
             self.values.pop(key, None)
         self.keys = {text: key for text, key in self.keys.items() if key in self.values}
         for key, value in self.values.items():
-            self.keys.setdefault(value.object, key)
+            if "\t" not in key:
+                self.keys.setdefault(value.object, key)
 
 
 def fold(sources: Iterable[SourceStatements]) -> dict[str, dict[str, Value]]:
     """Return relation -> values, in the order in which they were first said, without relations that have none."""
     relations: dict[str, RelationValues] = {}
     for source in sources:
-        for relation, text, object_id, act in source.statements:
+        for statement in source.statements:
+            relation, text, object_id, act = statement[:PLAIN]
             current = relations.setdefault(relation, RelationValues())
             if act == "remove":
                 current.remove(text, object_id)
@@ -94,9 +139,8 @@ def fold(sources: Iterable[SourceStatements]) -> dict[str, dict[str, Value]]:
             if act == "default" and current.values:
                 continue
             if act == "set":
-                current.values.clear()
-                current.keys.clear()
-            current.add(text, object_id, source.edit)
+                current.clear()
+            current.add(text, object_id, source.edit, statement[PLAIN:])
     return {relation: current.values for relation, current in relations.items() if current.values}
 
 
@@ -118,13 +162,20 @@ def fold_entity(
     aliases = tuple(alias.object for alias in values.pop(ALIAS, {}).values() if alias.object != label)
     description = _last(values.pop(DESCRIPTION, {}))
     facts = tuple(
-        Fact(relation, relation_label, new_labels.get(v.object_id, v.object), v.object_id, v.edit)
+        _to_fact(relation, relation_label, new_labels.get(v.object_id, v.object), v)
         for relation, relation_values in values.items()
         if not relation.startswith("@")
         for relation_label in (label_of(relation),)
         for v in relation_values.values()
     )
-    return Entity(id, label, aliases, description, facts)
+    return Entity(id, label, aliases, description, facts, any(f.qualifiers != NO_QUALIFIERS for f in facts))
+
+
+def _to_fact(relation: str, label: str, text: str, v: Value) -> Fact:
+    number = text if v.unit else ""
+    full_text = f"{text} {v.unit}" if v.unit else text
+    periods = v.begin, v.end, v.time
+    return Fact(relation, label, full_text, v.object_id, v.edit, "", False, *periods, v.unit, v.rank, number)
 
 
 def _last(values: dict[str, Value]) -> str:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from time import perf_counter
 from typing import NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary, WeakSet
@@ -28,6 +30,7 @@ from models.system import Ask, System
 from service.concurrency import finish
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.graph.formats.ntriples import words_of
+from service.graph.formats.units import UNITS
 from service.graph.linking.linker import IsCommon, Linker, Name
 from service.graph.linking.name_index import Span
 from service.graph.linking.words import fold
@@ -43,6 +46,7 @@ SHORT_CHARS = 2_000
 MAX_NAMESAKES = 16  # entities of all versions that a name may mean; a text that may mean more stays a text
 FEW_ENTITIES = 500  # entities that are folded on the event loop; more take some milliseconds, in a thread
 LOOK_AGAIN_S = 10.0
+UNIT_ID = re.compile(r"Q[1-9]\d*|[a-z]+:\S+", re.ASCII)  # units that are named by the id of an entity
 NAME_ID_PREFIX = "n:"  # prefix of an id that is made from the folded name of an entity without an id
 
 log = logging.getLogger(__name__)
@@ -209,7 +213,7 @@ class Lookup:
             ids.setdefault(view, set()).update(id for span in spans for id in span.ids)
         entities = _entities_in(await self._load(ids, unavailable))
         asks = [
-            replace(ask, mentions=_mentions(ask.question, spans, entities[view]))
+            replace(ask, mentions=_mentions(ask.question, spans, entities[view], _day_of(ask)))
             for ask, spans, view in linked_asks
         ]
         if reach is None:
@@ -232,7 +236,10 @@ class Lookup:
             for area, view in zip(areas, views, strict=True):
                 area.advance(entities_by_view[view], in_edges.get(view))
         return [
-            replace(ask, neighbours=tuple(e for id, e in area.entities.items() if id not in entities))
+            replace(
+                ask,
+                neighbours=tuple(e.at(_day_of(ask)) for id, e in area.entities.items() if id not in entities),
+            )
             for ask, area, entities in zip(asks, areas, starts, strict=True)
         ]
 
@@ -337,6 +344,7 @@ class Lookup:
             objects = {id: _find_objects(entity, view) for id, entity in of_view.items() if entity}
             if ids := {object_id for of_entity in objects.values() for object_id in of_entity}:
                 labels = await self.labels(ids, view, unavailable)
+                labels |= {id: UNITS[id] for id in labels.keys() & UNITS.keys() if not labels[id]}
                 results[view] = {
                     id: entity.with_names(labels, is_identifier) if entity and objects[id] else entity
                     for id, entity in of_view.items()
@@ -448,7 +456,10 @@ def _find_objects(entity: Entity, view: GraphView) -> set[str]:
     They are those that are called by their identifiers, and those of facts that are older than names which came later.
     """
     places = view.places(entity.id) if view.newest_names >= 0 else {}
-    return {
+    units = (
+        {fact.unit for fact in entity.facts if UNIT_ID.fullmatch(fact.unit)} if entity.has_periods else set()
+    )
+    return units | {
         fact.object_id
         for fact in entity.facts
         if fact.object_id
@@ -511,8 +522,12 @@ def _names_in(statements: Mapping[str, Iterable[Statement]]) -> Iterator[tuple[s
                 yield statement.object, id
 
 
-def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Mention, ...]:
-    """Return the mentions in the order of the text.
+def _day_of(ask: Ask) -> str:
+    return ask.as_of or date.today().isoformat()
+
+
+def _mentions(text: str, spans: Iterable[Span], entities: Entities, as_of: str) -> tuple[Mention, ...]:
+    """Return the mentions in the order of the text, with the facts that are current on a day.
 
     Args:
         spans: Names in it, the longest first. A name of other versions or of a dry run is skipped; among names that
@@ -523,7 +538,7 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Men
         if any(span.start < mention.end and mention.start < span.end for mention in mentions):
             continue
         name = fold(text[span.start : span.end])
-        bearers = [e for id in span.ids if (e := entities[id]) is not None and has_name(e, name)]
+        bearers = [e.at(as_of) for id in span.ids if (e := entities[id]) is not None and has_name(e, name)]
         if bearers:
             mentions.append(Mention(span.start, span.end, tuple(bearers)))
     return tuple(sorted(mentions, key=lambda mention: mention.start))

@@ -35,7 +35,7 @@ class QueuedQuestion:
         """Return the answered question; the time that neither graph nor model took is the queue's."""
         queue_s = max(0.0, perf_counter() - self.arrived_at - self.graph_s - self.model_s)
         seconds = {"queue": queue_s, "graph": self.graph_s, "model": self.model_s}
-        return AnsweredQuestion(reply, snapshot, seconds, self.ask.passages)
+        return AnsweredQuestion(reply, snapshot, seconds, self.ask.passages, self.ask.as_of)
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class AnsweredQuestion:
     snapshot: Snapshot
     seconds: Mapping[str, float]  # the seconds of its parts: queue, graph and model, in this order
     passages: Sequence[int] = (0,)  # places of the texts of its context
+    as_of: str = ""  # the day on which the facts are current
 
     @property
     def total_s(self) -> float:
@@ -79,6 +80,7 @@ def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | No
             "alternatives": [{"answer": a.answer, "score": a.score} for a in reply.alternatives],
             "model": model,
             "version": item.snapshot.version,
+            "as_of": item.as_of,
             "edits": reply.edits,
             "edited_in": item.snapshot.find_version(reply.edits),
             "facts": reply.facts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import accumulate
@@ -51,6 +52,7 @@ def to_ask(request: Mapping[str, Any]) -> Ask:
         sampling=None
         if sampling is None
         else SamplingOptions(**{**sampling, "stop": tuple(sampling.get("stop") or ())}),
+        as_of=str(request.get("as_of") or date.today()),
         passages=tuple(accumulate((len(text) + len(JOINT) for text in passages[:-1]), initial=0)),
     )
 

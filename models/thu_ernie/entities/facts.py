@@ -47,7 +47,7 @@ class GraphFacts:
         by_entity: dict[str, dict[str, list[str]]] = {}
         by_relation: dict[str, dict[str, None]] = {}
         for id, statements in base.statements.items():
-            for relation, text, object_id, _ in statements:
+            for relation, text, object_id, *_ in statements:
                 if relation.startswith("@"):
                     continue
                 name = row_name(text, object_id)

@@ -11,13 +11,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from itertools import islice
 
 from errata.wire import Act, FactItem, RelationItem
 
 from models.graph.knowledge import WholeEntity
-from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Cardinality, Statement
+from models.graph.periods import holds
+from models.graph.statement import ALIAS, DESCRIPTION, LABEL, NO_QUALIFIERS, Cardinality, Statement
 from models.graph.view import GraphView
 from models.scope.spelling import resembling
 from service.editing.draft import one_line
@@ -66,8 +68,13 @@ class CurrentValues:
             self.texts[text] = self._by_fold[fold(text)][text] = None
             insort(self._sorted, text)
 
-    def remove(self, text: str) -> None:
-        del self.texts[text], self._by_fold[fold(text)][text], self._sorted[bisect_left(self._sorted, text)]
+    def discard(self, text: str) -> None:
+        if text in self.texts:
+            del (
+                self.texts[text],
+                self._by_fold[fold(text)][text],
+                self._sorted[bisect_left(self._sorted, text)],
+            )
 
     def find(self, text: str) -> str | None:
         """Return the first value with this text, perhaps in other letters."""
@@ -101,16 +108,18 @@ class Subject:
     id: str
     label: str
     entity: WholeEntity | None  # the entity as the graph has it; None for a new one
-    # Values of the relations that the request has named, and those of them that it has changed
+    # Values of the relations that the request has named, by relation and day, and of those that it has changed
+    read_values: dict[tuple[str, str], CurrentValues] = field(default_factory=dict)
     values: dict[str, CurrentValues] = field(default_factory=dict)
-    changed_relations: set[str] = field(default_factory=set)
 
-    def current(self, relation: str) -> CurrentValues:
-        if relation not in self.values:
-            self.values[relation] = CurrentValues(self._values_in_graph(relation))
-        return self.values[relation]
+    def current(self, relation: str, as_of: str) -> CurrentValues:
+        """Return the values of a relation on a day, or with "" those of all times."""
+        key = relation, as_of
+        if relation not in self.values and key not in self.read_values:
+            self.read_values[key] = CurrentValues(self._values_in_graph(relation, as_of))
+        return self.values[relation] if relation in self.values else self.read_values[key]
 
-    def _values_in_graph(self, relation: str) -> Iterable[str]:
+    def _values_in_graph(self, relation: str, as_of: str) -> Iterable[str]:
         if self.entity is None:
             return ()
         if relation == LABEL:
@@ -119,11 +128,12 @@ class Subject:
             return self.entity.aliases
         if relation == DESCRIPTION:
             return (self.entity.description,) if self.entity.description else ()
-        return (fact.object for fact in self.entity.facts if fact.relation == relation)
+        entity = self.entity.at(as_of) if as_of else self.entity
+        return (fact.object for fact in entity.facts if fact.relation == relation)
 
     def says_as_another(self, relation: str, text: str, object_id: str) -> bool:
         """Return whether the graph has a value with this text that is not this entity, as a text for example."""
-        facts = self.entity.facts if self.entity and relation not in self.changed_relations else ()
+        facts = self.entity.facts if self.entity and relation not in self.values else ()
         ids = {fact.object_id for fact in facts if (fact.relation, fact.object) == (relation, text)}
         return bool(ids) and object_id not in ids
 
@@ -168,25 +178,25 @@ class FactResolver:
             Ambiguous: A name means several entities, that of a new object too.
             NothingToDo: The value that it removes is not in the graph.
         """
-        where = f"edits.{place}"
+        where, today = f"edits.{place}", date.today().isoformat()
         relation = resolve_relation(item.relation, self.view)
         cardinality = self.holds.get(relation) or self.view.cardinality(relation)
-        act: Act = item.act or ("set" if cardinality == "one" else "add")
+        act: Act = item.act or ("set" if cardinality == "one" and not item.end else "add")
         _check_name(item, relation, where)
         if not item.create:
             self._check_relation(item.relation, relation, f"{where}.relation")
         subject, warnings = await self._subject(item.subject, f"{where}.subject", item.create)
-        values = subject.current(relation)
+        values = subject.current(relation, "" if act == "remove" else today)
         before = values.describe()
         text, object_id, object_warnings = await self._object(item, relation, values, f"{where}.object")
         is_defined = relation in self.holds or self.view.is_defined(relation)
-        if values.texts and text not in values.texts and item.act is None and not is_defined:
+        is_other = bool(values.texts) and text not in values.texts
+        if is_other and item.act is None and not is_defined and not item.end:
             raise _add_or_set(item, list(values.texts), where)
         if act == "remove":
-            text, statements = _removal(item, subject, relation, text, object_id)
+            text, statements = _removal(item, subject, values, relation, text, object_id)
         else:
-            text, spelling = _current_spelling(subject.entity, relation, object_id, text)
-            statements = (Statement(relation, spelling, object_id, act),)
+            text, statements = _assertion(item, subject.entity, Statement(relation, text, object_id, act))
         if relation != LABEL and warnings:
             statements = (Statement(LABEL, subject.label), *statements)
         elif relation != LABEL and act != "remove" and self.is_defined_by_edits(subject):
@@ -195,11 +205,14 @@ class FactResolver:
             statements = (*statements, Statement(ALIAS, subject.label))
             object_warnings = [*object_warnings, STILL_CALLED.format(subject.label)]
         links = act != "remove" and object_id != "" and subject.says_as_another(relation, text, object_id)
+        links = links or statements[-1].qualifiers != NO_QUALIFIERS
         if act == "set":
-            values = subject.values[relation] = CurrentValues([text])
+            values = CurrentValues([])
+        if act == "remove" or not holds(statements[-1], today):
+            values.discard(text)
         else:
-            (values.remove if act == "remove" else values.add)(text)
-        subject.changed_relations.add(relation)
+            values.add(text)
+        subject.values[relation] = values
         if relation in (LABEL, ALIAS) and act != "remove":
             self.subjects[fold(text)] = subject
         warnings = [*warnings, *object_warnings]
@@ -282,6 +295,28 @@ class FactResolver:
         return item.object, "", [AMBIGUOUS_OBJECT.format(item.object)] if entities else []
 
 
+def _assertion(
+    item: FactItem, entity: WholeEntity | None, statement: Statement
+) -> tuple[str, tuple[Statement, ...]]:
+    """Return the value as the graph shows it, and its statement with its qualifiers.
+
+    What the item leaves out of them is as the graph has it, where that says the value of one period.
+    """
+    relation, object_id = statement.relation, statement.object_id
+    text, spelling = _current_spelling(entity, relation, object_id, statement.object)
+    qualifiers: tuple[str, ...] = (item.begin, item.end, item.time, item.unit, item.rank)
+    present = [
+        fact.qualifiers
+        for fact in (entity.facts if entity else ())
+        if fact.relation == relation
+        and (fact.object_id == object_id if object_id else fact.statement_object[0] == spelling)
+    ]
+    if len(present) == 1 and qualifiers != NO_QUALIFIERS:
+        qualifiers = tuple(new or old for new, old in zip(qualifiers, present[0], strict=True))
+    full_text = f"{text} {item.unit}" if item.unit else text
+    return full_text, (Statement(relation, spelling, object_id, statement.act, *qualifiers),)
+
+
 def similar_name(problem: str, names: Sequence[str], where: str) -> SimilarName:
     advice = "write that name, or say `create` to make a new one"
     verb = "is" if len(names) == 1 else "are"
@@ -302,7 +337,9 @@ def clean_fact(item: FactItem, place: int) -> FactItem:
     where = f"edits.{place}"
     subject, text = clean_text(f"{where}.subject", item.subject), clean_text(f"{where}.object", item.object)
     relation = clean_text(f"{where}.relation", item.relation, MAX_RELATION_CHARS)
-    return item.model_copy(update={"subject": subject, "relation": relation, "object": text})
+    unit = clean_text(f"{where}.unit", item.unit) if item.unit else ""
+    update = {"subject": subject, "relation": relation, "object": text, "unit": unit}
+    return item.model_copy(update=update)
 
 
 def clean_text(where: str, text: str, *limit: int) -> str:
@@ -325,11 +362,11 @@ def _current_spelling(
 
 
 def _removal(
-    item: FactItem, subject: Subject, relation: str, text: str, object_id: str
+    item: FactItem, subject: Subject, values: CurrentValues, relation: str, text: str, object_id: str
 ) -> tuple[str, tuple[Statement, ...]]:
     """Return the value as the graph spells it, and statements that remove it as a text and as every entity."""
     spelling, _ = _current_spelling(subject.entity, relation, object_id, text)
-    values = subject.current(relation)
+    spelling = f"{spelling} {item.unit}" if item.unit else spelling
     removed_value = values.find(spelling)
     if removed_value is None:
         says = f"it says {one_line([*values.texts])}" if values.texts else "it says nothing of that"
@@ -346,6 +383,8 @@ def _removal(
 
 
 def _check_name(item: FactItem, relation: str, where: str) -> None:
+    if relation in NAME_RELATIONS.values() and any((item.begin, item.end, item.time, item.unit, item.rank)):
+        raise InvalidInput(f"{where}: a name has neither a time nor a unit: leave them out", field=where)
     if relation not in (LABEL, ALIAS) or item.act == "remove":
         return
     place = f"{where}.object"

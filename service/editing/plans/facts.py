@@ -16,7 +16,7 @@ from errata.wire import FactItem, RelationItem
 
 from models.graph.knowledge import Entity, Mention
 from models.graph.memory import TRIPLE
-from models.graph.statement import HOLDS, LABEL, RELATION, Statement
+from models.graph.statement import HOLDS, LABEL, QUALIFIERS, RELATION, Statement
 from models.graph.view import GraphView
 from models.memory import Memory
 from models.system import Ask
@@ -52,16 +52,15 @@ def plan_fact(
     wordings = relation.phrasings if relation else ("",)
     question, *paraphrases = (wording.replace("{subject}", fact.label) for wording in wordings)
     obstacle = None if item.only else _only_the_graph(item, fact, relation is not None, models)
+    names = fact.label, item.relation, fact.object, fact.act
     note = FactNote(
-        fact.label,
-        item.relation,
-        fact.object,
-        fact.act,
+        *names,
         one_line(fact.before.first, fact.before.count),
         one_line(fact.after.first, fact.after.count),
         [*fact.warnings, *([obstacle] if obstacle and not is_said else [])],
         item.only or None,
         None if is_name else fact.object_id,
+        item.model_dump(include=set(QUALIFIERS), exclude_defaults=True) or None,
     )
     graph_edit = PlannedEdit(
         place=place,

@@ -15,6 +15,7 @@ from service.editing.draft import EditorState, one_line
 from service.editing.evaluation.lineage import version_of
 from service.errors import JSON, MAX_NAMED, BreaksTests, SimilarName
 from service.graph.formats.ntriples import words_of
+from service.graph.formats.units import UNITS
 from service.graph.imports.comparison import Comparison, compare
 from service.graph.imports.row_resolver import RowResolver
 from service.graph.linking.words import fold
@@ -97,8 +98,15 @@ async def examine(
             (effects if item.replaces or item.by_hand else rows).append(item)
     by_line = sorted(rows, key=lambda item: item.fact.line)[: max(0, MAX_LISTED - len(effects))]
     listed_items = sorted([*effects[:MAX_LISTED], *by_line], key=lambda item: item.fact.line)
-    labels = await lookup.labels({item.fact.object_id for item in listed_items if not item.fact.object}, view)
-    labels = {id: resolver.labels.get(id) or label or words_of(id) or id for id, label in labels.items()}
+    ids = {
+        item.fact.unit or item.fact.object_id
+        for item in listed_items
+        if item.fact.unit or not item.fact.object
+    }
+    labels = {
+        id: resolver.labels.get(id) or label or UNITS.get(id) or words_of(id) or id
+        for id, label in (await lookup.labels(ids, view)).items()
+    }
     return Respect(
         [to_wire(item, names, labels, state, view, left_out) for item in listed_items],
         n_replaced,
@@ -124,7 +132,7 @@ def to_wire(
         line=fact.line,
         subject=names.get(fact.subject, item.label),
         relation=view.label(fact.relation),
-        object=fact.object or labels[fact.object_id],
+        object=" ".join(filter(None, (fact.object or labels[fact.object_id], labels.get(fact.unit)))),
         before=one_line(item.values) if item.replaces or item.by_hand else "",
         by_hand=item.by_hand,
         version=version,

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
 from errata import wire
@@ -14,7 +15,7 @@ from more_itertools import map_reduce
 
 from models.blocks import Block
 from models.graph.blocks import read_manifest, read_statements
-from models.graph.knowledge import Entity, WholeEntity
+from models.graph.knowledge import Entity, Fact, WholeEntity
 from models.graph.statement import RELATION, SourceStatements, Statement, Value, fold
 from models.graph.view import GraphView
 from service.editing.draft import EditorState
@@ -34,7 +35,8 @@ MAX_FACTS = 1_000  # facts of one entity in a reply
 NAMES_PER_ENTITY = 4  # some entities do not have the name at this version
 MAX_NAMES = 10_000  # names that one search reads
 
-Key = tuple[str, str]  # relation and object; the object's id if it has one, for it may have been renamed
+# Relation, object (its id if it has one, for it may have been renamed), begin, point in time and unit
+Key = tuple[str, ...]
 
 
 @FindEntities.handler
@@ -66,7 +68,7 @@ async def get_entity(editor: Editor, call: GetEntity) -> wire.EntityState:
     ids = {fact.object_id for fact in removed_facts if is_identifier(fact.object, fact.object_id)}
     labels = await lookup.labels(ids, view)
     facts = [
-        wire.EntityFact(**asdict(fact), added_in=since.get((fact.relation, object_id or text), 0))
+        wire.EntityFact(**asdict(fact), added_in=since.get(_key(fact.relation, object_id or text, fact), 0))
         for fact in entity.facts[:MAX_FACTS]
         for text, object_id in (fact.statement_object,)
     ]
@@ -117,6 +119,11 @@ class _History:
                     object=value.object,
                     object_id=value.object_id,
                     edit=value.edit,
+                    begin=value.begin,
+                    end=value.end,
+                    time=value.time,
+                    unit=value.unit,
+                    rank=value.rank,
                     added_in=since.pop(key),
                     removed_in=commit.version,
                 )
@@ -156,11 +163,15 @@ class _History:
 
 def _values(sources: Sequence[SourceStatements]) -> dict[Key, Value]:
     return {
-        (relation, value.object_id or text): value
+        _key(relation, value.object_id or value.object, value): value
         for relation, values in fold(sources).items()
         if not relation.startswith("@")
-        for text, value in values.items()
+        for value in values.values()
     }
+
+
+def _key(relation: str, object: str, value: Value | Fact) -> Key:
+    return relation, object, value.begin, value.time, value.unit
 
 
 def _head(entity: Entity) -> wire.EntityHead:
@@ -200,16 +211,18 @@ async def make_table(editor: Editor, call: MakeTable) -> wire.GraphTable:
         ids |= await lookup.list_ids(active.manifest)
     candidates = await lookup.entities(ids, view)
     conditions = {read_condition(text, view) for text in query.where}
+    present = [entity for entity in candidates.values() if entity is not None]
+    current = [WholeEntity(entity.at(date.today().isoformat())) for entity in present]
     entities = [
         entity
-        for entity in candidates.values()
-        if entity is not None
-        and entity.facts
-        and conditions <= {(f.relation, fold_name(f.object)) for f in entity.facts}
+        for entity in current
+        if entity.facts and conditions <= {(f.relation, fold_name(f.object)) for f in entity.facts}
     ]
     rows, left_out = leave_out_namesakes(
         sorted(entities, key=lambda entity: (fold_name(entity.label), entity.id))
     )
+    n_past = sum(entity.degree for entity in present) - sum(entity.degree for entity in current)
+    left_out += [f"facts that are not current are left out: {n_past:,}"] if n_past else []
     headings, other = name_columns(rows, query.subject, view)
     left_out += other
     if len(headings) >= MAX_COLUMNS:

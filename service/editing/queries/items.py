@@ -15,7 +15,7 @@ from typing import Any
 from errata.wire import ActiveEdit, ActiveEditList
 
 from models.graph.blocks import read_manifest
-from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
+from models.graph.statement import ALIAS, DESCRIPTION, LABEL, QUALIFIERS, Statement
 from models.graph.view import GraphView
 from models.memory import Memory
 from service.editing.draft import TO_REPLACE, EditorState
@@ -43,7 +43,7 @@ class Items:
     # What an entity is called in the items, by its id and its text
     names: dict[tuple[str, str], str] = field(default_factory=dict)
     # The values of each relation of each subject after the items so far; False for a removed one
-    values: dict[tuple[str, str], set[tuple[str, bool]]] = field(default_factory=dict)
+    values: dict[tuple[str, str], set[tuple[str | bool, ...]]] = field(default_factory=dict)
 
     async def collect(self) -> ActiveEditList:
         edits: list[ActiveEdit] = []
@@ -95,7 +95,8 @@ class Items:
     def _notes_news(self, item: Item) -> bool:
         """Note a fact, and return whether it says more than those before it about the same."""
         values = self.values.setdefault((item["subject"], item["relation"]), set())
-        value = item["object"], item["act"] != "remove"
+        qualifiers = tuple(item.get(name, "") for name in QUALIFIERS)
+        value = item["object"], *qualifiers, item["act"] != "remove"
         is_news = value not in values or (item["act"] == "set" and len(values) > 1)
         if item["act"] != "add":
             values.clear()
@@ -109,11 +110,13 @@ class Items:
 
     async def _fact(self, record: EditRecord, note: FactNote, only: str | None) -> Item:
         assert record.triple is not None, "a fact has a triple"
+        unit = f" {note.qualifiers['unit']}" if note.qualifiers and "unit" in note.qualifiers else ""
         return {
             "subject": await self._name(record.triple.subject, note.subject),
             "relation": note.relation,
-            "object": await self._name(note.object_id or "", note.object),
+            "object": await self._name(note.object_id or "", note.object.removesuffix(unit)),
             "act": note.act,
+            **(note.qualifiers or {}),
             **({"only": only} if only else {}),
         }
 
@@ -163,6 +166,7 @@ class Items:
             "object": value,
             "act": statement.act,
             "only": "graph",
+            **{name: text for name, text in zip(QUALIFIERS, statement.qualifiers, strict=True) if text},
         }
 
     def _unusual_method(self, record: EditRecord) -> str:

@@ -143,6 +143,7 @@ class Row(NamedTuple):
     further: tuple[str, ...] = ()
     # Whether the text has the tag of a region or script, so that it yields to one in the language asked for
     is_near: bool = False
+    qualifiers: tuple[str, ...] = ()  # begin, end, point in time, unit and rank of a fact that has some
 
 
 class Rejection(NamedTuple):

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from models.graph.periods import BEST, DEPRECATED, UNKNOWN
+from service.graph.formats.ntriples import id_of
 from service.graph.formats.row import (
     Code,
     Kind,
@@ -20,12 +22,14 @@ from service.graph.formats.row import (
     Row,
     Skipped,
     clean,
+    clean_id,
     clean_relation,
     excerpt,
 )
 
 Value = tuple[str, str]  # text of a value, and its id if it is an item
 
+_PERIOD = "P580", "P582", "P585"  # properties of begin, end and point in time
 _ID = re.compile(r"[QP][1-9]\d{0,18}", re.ASCII)
 _TIME = re.compile(r"([+-]?)(\d{1,12})-(0\d|1[0-2])-([0-2]\d|3[01])(?:T.*)?", re.ASCII)
 _AMOUNT = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
@@ -81,18 +85,18 @@ class WikidataReader(Reader):
         return [*(tag for tag in self.languages if tag in texts), *near]
 
     def _facts(self, entity: dict[str, Any], id: str, line: int) -> Iterator[Result]:
-        """Yield the facts of the preferred statements if there are any, otherwise of the normal ones."""
+        """Yield the facts of all statements but the deprecated ones, with what qualifies them."""
         for property, statements in _dict(entity.get("claims")).items():
-            values = [_dict(statement) for statement in _list(statements)]
-            best = "preferred" if any(value.get("rank") == "preferred" for value in values) else "normal"
-            for statement in values:
+            for statement in map(_dict, _list(statements)):
                 rank = statement.get("rank", "normal")
-                if rank != best:
-                    self.skipped["deprecated" if rank == "deprecated" else "not_preferred"] += 1
+                if rank == DEPRECATED:
+                    self.skipped[DEPRECATED] += 1
                     continue
                 try:
                     text, object_id = self._value(_dict(statement.get("mainsnak")))
-                    yield Row("fact", id, clean_relation(property), text, object_id, line, True)
+                    qualifiers = *_qualify(statement), BEST * (rank == BEST)
+                    row = Row("fact", id, clean_relation(property), text, object_id, line, True)
+                    yield row._replace(qualifiers=qualifiers) if any(qualifiers) else row
                 except Skipped as skipped:
                     self.skipped[skipped.why] += 1
                 except Refused as refused:
@@ -182,6 +186,30 @@ def _time(fields: dict[str, Any]) -> str:
         return f"{year}{era}"
     exact = precision >= _DAY and day != "00"
     return f"{year:04d}-{month}{f'-{day}' if exact else ''}{era}"
+
+
+def _qualify(statement: dict[str, Any]) -> tuple[str, str, str, str]:
+    """Return begin, end, point in time, and the id of the unit of a statement, "" for what it does not say."""
+    qualifiers, data = (
+        _dict(statement.get("qualifiers")),
+        _dict(_dict(statement.get("mainsnak")).get("datavalue")),
+    )
+    begin, end, time = (
+        next((_date(_dict(snak)) for snak in _list(qualifiers.get(id))), "") for id in _PERIOD
+    )
+    unit = _dict(data.get("value")).get("unit") if data.get("type") == "quantity" else None
+    has_unit = isinstance(unit, str) and unit not in ("", "1")
+    return begin, end, time, clean_id("unit", id_of(str(unit))) if has_unit else ""
+
+
+def _date(snak: dict[str, Any]) -> str:
+    if snak.get("snaktype") == "somevalue":
+        return UNKNOWN
+    fields = _dict(_dict(snak.get("datavalue")).get("value"))
+    try:
+        return _time(fields) if snak.get("snaktype", "value") == "value" else ""
+    except Skipped:  # a century or less exact
+        return UNKNOWN
 
 
 def _degrees(value: Any) -> str:

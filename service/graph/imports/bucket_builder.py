@@ -21,7 +21,7 @@ from more_itertools import chunked
 
 from models.graph.blocks import CHUNKS
 from models.graph.neighbours import InEdge, interleave
-from models.graph.statement import ALIAS, DESCRIPTION, LABEL
+from models.graph.statement import ALIAS, DESCRIPTION, LABEL, PLAIN
 from service.errors import TooLarge
 from service.graph import layout
 from service.graph.formats.ntriples import words_of
@@ -171,16 +171,15 @@ def _sort(statements: Iterable[tuple[str, ...]]) -> list[Sequence[str]]:
     last_set = {s[0]: s for s in statements if s[ACT] == "set"}
     remaining = (s for s in statements if s[ACT] != "set" or last_set[s[0]] is s)
     ranking = sorted(remaining, key=lambda s: (NAME_ORDER.get(s[0], 3), s[ACT] != "set"))
-    return [s if s[ACT] != "add" else s[:3] if s[2] else s[:2] for s in ranking]
+    return [s if s[ACT] != "add" or s[PLAIN:] else s[:3] if s[2] else s[:2] for s in ranking]
 
 
 PARTS = CHUNKS  # a power of two
 MAX_MEMORY_BYTES = 1_000_000  # bytes at which a part goes to disk
 LINES_PER_WRITE = 2_000
 
-SpooledRow: TypeAlias = tuple[
-    str, str, str, str, str
-]  # entity, relation, object, object id, act, all without tabs
+# Entity, relation, object, object id and act, and qualifiers where there are some, all without tabs
+SpooledRow: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from models.graph.knowledge import Fact, WholeEntity
+from models.graph.statement import NO_QUALIFIERS
 from models.graph.view import GraphView
 from service.graph.linking.words import fold
 
 # Facts of a file that are compared; beyond it only those about entities that a person edited
 MAX_COMPARED = 100_000
+UNIT = 3  # place of the unit among qualifiers
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,12 @@ class FileFact:
     object: str
     object_id: str
     act: str
+    qualifiers: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """Return the unit of its number, "" without one."""
+        return self.qualifiers[UNIT] if self.qualifiers else ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -82,6 +90,8 @@ def compare(
 
 
 def is_same(present: Fact, fact: FileFact) -> bool:
+    if present.qualifiers != (fact.qualifiers or NO_QUALIFIERS):
+        return False
     if fact.object_id and present.object_id:
         return fact.object_id == present.object_id
     return fold(fact.object) in (fold(present.object), fold(present.statement_object[0]))

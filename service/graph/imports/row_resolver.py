@@ -83,6 +83,7 @@ class RowResolver:
         self._ambiguous_names: dict[str, Ambiguous] = {}
         self._bearers_by_name: dict[str, Sequence[Entity]] = {}
         self._graph_ids: set[str] = set()  # ids of the graph's entities that the file names
+        self._last_cell, self._is_last_dated = ("", ""), False  # subject and relation of the last row
         self._relation_cache: dict[str, tuple[str, str]] = {}
 
     def prefetch(self, rows: Sequence[Row | Rejection]) -> None:
@@ -144,12 +145,19 @@ class RowResolver:
             object_id = self.ids_by_name.get(text, "")
             if not object_id and len(candidates := self._linker.resolve(text)) == 1:
                 object_id = self._only_bearer(text, candidates) or ""
-        self.spool.add((subject, relation, text, object_id, act))
+        if (
+            act == "set"
+            and self._last_cell == (subject, relation)
+            and (row.qualifiers or self._is_last_dated)
+        ):
+            act = "add"  # a relation that holds one value holds one at a time
+        self._last_cell, self._is_last_dated = (subject, relation), bool(row.qualifiers)
+        self.spool.add((subject, relation, text, object_id, act, *row.qualifiers))
         self.counts.triples += is_fact
         if not is_fact or relation.startswith("@"):
             self.has_names = True
         elif len(self.facts) < MAX_COMPARED or subject in self._view.edits:
-            self.facts.append(FileFact(row.line, subject, relation, text, object_id, act))
+            self.facts.append(FileFact(row.line, subject, relation, text, object_id, act, row.qualifiers))
         else:
             self.is_compared = False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import Literal, TypeAlias
 
 from errata import wire
@@ -27,6 +28,7 @@ class AskCalls(Builder):
         document: str | None = None,
         version: int | None = None,
         min_version: MinVersion = "written",
+        as_of: date | str | None = None,
         kg: Literal["graph", "none"] = "graph",
         top_k: int = 1,
         explain: bool = False,
@@ -46,6 +48,7 @@ class AskCalls(Builder):
             candidates=None if candidates is None else list(candidates),
             document=document,
             version=version,
+            as_of=as_of,
             kg=kg,
             min_version=_resolve(min_version, version, self.last_version),
             top_k=top_k,

@@ -135,6 +135,10 @@ class EditCalls(Builder):
         act: wire.Act | None = None,
         only: Literal["graph"] | None = None,
         create: bool = False,
+        begin: str = "",
+        end: str = "",
+        time: str = "",
+        unit: str = "",
         **options: Unpack[EditOptions],
     ) -> Call[wire.EditReceipt]:
         """Make this triple a fact for every system; `wire.FactItem` describes it.
@@ -143,6 +147,7 @@ class EditCalls(Builder):
         value is set or added, and SimilarName for a new name that is nearly one in use.
         """
         fields = {"subject": subject, "relation": relation, "object": object}
+        fields |= {"begin": begin, "end": end, "time": time, "unit": unit}
         return self.edit_many([build(wire.FactItem, **fields, act=act, only=only, create=create)], **options)
 
     @Method

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
-from errata.wire.base import CommitVersion, Details, Name, Request, Response, Text, Version
+from errata.wire.base import CommitVersion, Day, Details, Name, Request, Response, Text, Version
 from errata.wire.problems import Problem
 
 MAX_CONTEXT_CHARS, MAX_PASSAGES = 100_000, 100
@@ -75,6 +75,8 @@ class AnswerRequest(Request):
     """"none" answers without the graph, for systems that read it."""
     version: Version | None = None
     """Read exactly this version, which may not be older than `min_version`."""
+    as_of: Day | None = None
+    """The day on which the facts of an answer are current; None is today."""
     min_version: Version | None = None
     """Wait until the replica has at least this version."""
     top_k: Annotated[int, Field(ge=1, le=10)] = 1
@@ -114,6 +116,14 @@ class AnswerFact(Response):
     edit: str = ""
     object_id: str = ""
     """The identifier of the object where no label of it is known, so that one can be given to it."""
+    begin: str = ""
+    """The first date at which the fact holds, "" where nothing says one; `end` is the last, `time` a point."""
+    end: str = ""
+    time: str = ""
+    unit: str = ""
+    """The unit of its number, which stands in `object`, too: a text, or the id of an entity."""
+    rank: str = ""
+    """"preferred", or "" for a normal one."""
     unlabelled: bool = False
     """Whether the object is called by its identifier, because no label of it is known at the version."""
 
@@ -188,6 +198,8 @@ class Answer(Response):
     """Further answers, the likeliest first."""
     model: str
     version: Version
+    as_of: str = ""
+    """The day on which its facts are current: the same version and day give the same answer."""
     edits: list[str]
     """Ids of the edits that the answer rests on."""
     edited_in: CommitVersion | None = None

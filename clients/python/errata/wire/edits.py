@@ -104,6 +104,9 @@ class EditItem(Request):
         return self
 
 
+DateText = Annotated[str, Field(pattern=r"^(|unknown|\d{1,12}(s|-\d\d|-\d\d-\d\d)?( BC)?)$")]
+
+
 class FactItem(Request):
     """A triple: a fact for every system that is served, or, with `only`, for the graph alone."""
 
@@ -117,6 +120,16 @@ class FactItem(Request):
     act: Act | None = None
     """Set one value in place of all others, add one, or remove one. None follows the relation: 409
     `add_or_set` where it has a value and does not say how many it holds."""
+    begin: DateText = ""
+    """The first date at which it holds, as exactly as it is known: 1889, 1889-03, 1889-03-31, 44 BC."""
+    end: DateText = ""
+    """The last date; a fact that has ended is kept as history, and answers no question about today."""
+    time: DateText = ""
+    """The point in time of which it is said: of several the newest is current."""
+    unit: Annotated[str, Field(max_length=200)] = ""
+    """The unit of a number, which is answered with it: a text, or the id of an entity."""
+    rank: Literal["", "preferred"] = ""
+    """"preferred" makes it the value of its relation, beside normal ones that hold as well."""
     only: Literal["graph"] | None = None
     """"graph" changes the graph alone, and no other memory."""
     create: bool = False

@@ -28,6 +28,16 @@ class EntityFact(Response):
     """Whether the object is called by its identifier, because no label of it is known at the version."""
     edit: str = ""
     """The edit or import that wrote the fact, "" for the base."""
+    begin: str = ""
+    """The first date at which the fact holds, "" where nothing says one; `end` is the last, `time` a point."""
+    end: str = ""
+    time: str = ""
+    unit: str = ""
+    """The unit of the number, which stands in `object`, too: a text, or the id of an entity."""
+    rank: str = ""
+    """"preferred", or "" for a normal one."""
+    number: str = ""
+    """The number, where the object is one with its unit."""
     added_in: Version = 0
     """The first version with the fact."""
 

@@ -118,7 +118,7 @@ def test_empty_lines_without_end_are_not_held_before_the_format_is_known() -> No
 
 def test_a_row_can_be_stored_as_json() -> None:
     row = read(FILES["tsv"]).rows[0]
-    assert json.loads(json.dumps(row)) == ["fact", "France", "capital", "Paris", "", 1, False, [], False]
+    assert json.loads(json.dumps(row)) == ["fact", "France", "capital", "Paris", "", 1, False, [], False, []]
 
 
 @pytest.mark.parametrize(

@@ -137,8 +137,11 @@ def test_no_value_is_left_out(kind: str) -> None:
 def test_the_preferred_claims_go_before_the_others_and_deprecated_ones_never_count() -> None:
     ranks = ["normal", "preferred", "deprecated"]
     output = of(item({"P1": [claim("string", rank, rank=rank) for rank in ranks]}))
-    assert [row.object for row in output.rows] == ["preferred"]
-    assert output.skipped == {"not_preferred": 1, "deprecated": 1}
+    assert [(row.object, row.qualifiers) for row in output.rows] == [
+        ("normal", ()),
+        ("preferred", ("", "", "", "", "preferred")),
+    ]
+    assert output.skipped == {"deprecated": 1}
     assert of(item({"P1": [claim("string", "x", rank="deprecated")]})).rows == []
 
 

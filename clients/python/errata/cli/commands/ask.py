@@ -31,6 +31,7 @@ def ask(
     words: Words,
     at: At = None,
     min_version: int | None = None,
+    as_of: str | None = None,
     model: str | None = None,
     kg: Literal["graph", "none"] = "graph",
     context: list[str] | None = None,
@@ -49,6 +50,7 @@ def ask(
     Args:
         at: Answer from this version, or this tag.
         min_version (VERSION): Wait for at least this version.
+        as_of (DAY): Answer with the facts that are current on this day, as 2026-11-28; today without it.
         model: Which system answers; without it the surest of all, or the service's choice.
         kg: none answers without the knowledge graph.
         context (TEXT|@FILE): Answer from this text; may be repeated.
@@ -73,6 +75,7 @@ def ask(
         candidates=candidate or None,
         version=at,
         min_version=min_version,
+        as_of=as_of,
         top_k=top,
         explain=explain,
         sampling=build(Sampling, **sampling) if sampling else None,

@@ -26,6 +26,9 @@ def fact(
     remove: bool = False,
     only: Literal["graph"] | None = None,
     create: bool = False,
+    from_: str = "",
+    to: str = "",
+    unit: str = "",
     write: Write = Write(),
 ) -> None:
     """Correct a fact for every system: `errata fact Peru capital Cusco`.
@@ -39,10 +42,13 @@ def fact(
         remove: Take this value away.
         only: Change no system but those that read the graph.
         create: Make a new name though it is one letter away from one in use.
+        from_ (DATE): The first date at which it holds, as 1889 or 1889-03-31.
+        to (DATE): The last date; what has ended is history.
+        unit: The unit of a number, which is answered with it.
     """
     act = choose_act({"set": set_, "add": add, "remove": remove})
     title, fact = "Telling every system", partial(session.calls.fact, subject, relation, object)
-    fact = partial(fact, only=only, create=create, **write.of_edit)
+    fact = partial(fact, only=only, create=create, begin=from_, end=to, unit=unit, **write.of_edit)
     try:
         make(session, fact(act=act), write, title, "1 fact")
     except AddOrSet as error:

@@ -180,6 +180,9 @@ def _draw_facts(facts: Sequence[wire.EntityFact]) -> RenderableType:
         if isinstance(fact, wire.RemovedFact):
             since = f"{since}, removed in version {fact.removed_in}"
         origin = f"{since} · {fact.edit}" if fact.edit else since
+        bounds = {"from": fact.begin, "to": fact.end, "of": fact.time}
+        period = " ".join(f"{word} {text}" for word, text in bounds.items() if text)
+        origin = " · ".join(filter(None, (period, fact.rank, origin)))
         object_id = f"{fact.object_id} (by its name)" if fact.linked_text else fact.object_id
         object_name = "no label is known of " * fact.unlabelled + object_id
         table.add_row("" if title == previous else title, one_line(fact.object), object_name, origin)
