@@ -95,12 +95,30 @@ class ImportSession:
 
     def read(self) -> None:
         """Read the file in batches of rows, whose names are looked up together, and give its disk back."""
+        self.reader.scope = self.content.hexdigest()[:12]
         for batch in chunked(self.reader.read(self.file), ROWS_PER_LOOKUP):
             self.resolver.objects_by_name = self.reader.format in ("tsv", "csv", "xlsx")
             self.resolver.prefetch(batch)
             for row in batch:
                 self.resolver.add(row)
+        self.resolver.set_aside(self.reader.relations, self.reader.aside)
         self.file.close()
+
+    def build(self, respect: Respect) -> BucketBuilder:
+        """Return the builder of the rows, without those that are left out."""
+        resolver = self.resolver
+        return BucketBuilder(
+            resolver.spool,
+            self.id,
+            bucket_count(resolver.spool.rows),
+            resolver.labels,
+            resolver.ids_by_name,
+            resolver.has_entity,
+            respect.left_out,
+            resolver.has_names,
+            resolver.aside,
+            resolver.counts.skipped,
+        )
 
     def start_phase(self, name: str, total: int | None = None) -> None:
         self.phase, self.progress_count, self.total = name, 0, total
@@ -293,16 +311,7 @@ class Importer:
         session.check_graph(state)
         respect = await self._examine(session, state)
         session.start_phase("writing", resolver.counts.triples)
-        buckets = BucketBuilder(
-            resolver.spool,
-            session.id,
-            bucket_count(resolver.spool.rows),
-            resolver.labels,
-            resolver.ids_by_name,
-            resolver.has_entity,
-            respect.left_out,
-            resolver.has_names,
-        )
+        buckets = session.build(respect)
         try:
             with timings.part("editor"):
                 manifest = await self._store.write(

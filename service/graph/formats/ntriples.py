@@ -12,7 +12,9 @@ from urllib.parse import unquote
 
 import pyoxigraph as ox
 
+from models.graph.base import to_words
 from service.graph.formats.row import (
+    GraphFileError,
     Kind,
     Reader,
     Refused,
@@ -23,6 +25,7 @@ from service.graph.formats.row import (
     clean_id,
     clean_relation,
     excerpt,
+    plain_number,
     refuse_control,
 )
 
@@ -42,18 +45,49 @@ _DATES = {_XSD + name for name in ("date", "dateTime", "dateTimeStamp", "gYear",
 _NUMBERS = {
     _XSD + name for name in ("integer", "decimal", "double", "float", "int", "long", "short", "byte")
 } | {_XSD + name for name in ("nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong")}
-_CLOCK = re.compile(r"T.*|(?<=\d)(Z|[+-]\d\d:\d\d)$", re.DOTALL)
+# Year, the rest of the date, a time of day that is not midnight, and a zone
+_DATE = re.compile(r"(-?\d{4,12})((?:-\d\d){0,2})(?:T(\d\d:\d\d:\d\d)(\.\d+)?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
+_DOUBLES = {_XSD + "double", _XSD + "float"}
 _MAX_DEPTH = 16  # triples within triples: the parser recurses into each, on a bounded stack
 _ENTITY = re.compile(r"https?://www\.wikidata\.org/(?:entity/([QPL]\d+)|prop/direct/(P\d+))", re.ASCII)
 _PROPERTY = re.compile(r"P\d+", re.ASCII)
 # A node without a name that Wikidata's full dump puts between an entity and a value
 _STATEMENT_NODE = re.compile(r"https?://www\.wikidata\.org/(?:entity/statement|reference|value)/")
+# A value that is there though it is not known, and one that is not there
+_NO_VALUE = re.compile(r"https?://[^/]+/(?:\.well-known/genid/|prop/novalue/)")
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_TYPE = _RDF + "type"
+_RELATION_TYPES = {
+    _RDF + "Property",
+    "http://wikiba.se/ontology#Property",
+    *(f"http://www.w3.org/2002/07/owl#{kind}Property" for kind in ("Object", "Datatype", "Annotation")),
+}
+_ABOUT = {schema + "about" for schema in _SCHEMA}
+_MAX_ASIDE = 1_000_000  # relations and nodes that are left out, a hundred bytes each
+_VERSION = re.compile(r"\s*VERSION\s+[\"']1\.\d[\"']\s*(#.*)?", re.ASCII)  # a line of N-Triples 1.2
+_INTEGER, _DECIMAL = re.compile(r"[+-]?\d+"), re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
+_DOUBLE = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
 
 Node: TypeAlias = ox.NamedNode | ox.BlankNode
 
 
 class NTriplesReader(Reader):
+    """Reads N-Triples, and results of SPARQL as TSV, whose cells are written alike."""
+
+    _columns = 0  # columns of results, 0 for triples
+    _is_first = True
+
     def read_line(self, text: str, number: int) -> Iterator[Result]:
+        is_first, self._is_first = self._is_first, False
+        if is_first and is_results(text):
+            self._columns = text.count("\t") + 1
+            if self._columns != RESULT_COLUMNS:
+                raise GraphFileError(
+                    f"results of SPARQL with {self._columns} columns are no facts: SELECT ?subject ?relation ?object"
+                )
+            return
+        if self._columns:
+            text = to_triple(text)
         quad = _parse(text)
         if quad:
             yield self._row(quad, number)
@@ -62,7 +96,9 @@ class NTriplesReader(Reader):
         node, predicate, value, _ = quad
         if isinstance(node, ox.Triple) or isinstance(value, ox.Triple):
             raise Skipped("triple_in_triple")
-        subject, naming = _id("subject", node), NAMING.get(predicate.value)
+        subject, naming = self._id("subject", node), NAMING.get(predicate.value)
+        if not naming:
+            self._set_aside(subject, predicate.value, value)
         tag = (isinstance(value, ox.Literal) and value.language) or ""
         is_near = bool(tag) and tag.casefold() not in self.languages
         if is_near and not self.is_near(tag):
@@ -77,18 +113,90 @@ class NTriplesReader(Reader):
             return Row(kind, subject, "", clean(naming, value.value), "", line, True, is_near=is_near)
         if is_property:
             raise Skipped("about_relation")
+        unit = ""
         if isinstance(value, ox.Literal):
             text, datatype = value.value, value.datatype.value
             if datatype in _DATES:
-                text = _CLOCK.sub("", text.strip())
+                text = to_calendar(text.strip())
             elif datatype in _NUMBERS:
-                text = text.strip().removeprefix("+")
+                text = plain_number(text.strip(), datatype in _DOUBLES)
             text, object_id = clean("object", text), ""
+            if not datatype.startswith((_XSD, _RDF)) and _DECIMAL.fullmatch(text):
+                unit = to_words(local_name(datatype))  # DBpedia writes quantities so
         else:
-            text, object_id = "", _id("object", value)
-        id = id_of(predicate.value)
-        relation = clean_relation(local_name(id) if id == predicate.value else id)
-        return Row("fact", subject, relation, text, object_id, line, True)
+            if isinstance(value, ox.BlankNode) and _ENTITY.fullmatch(predicate.value):
+                raise Skipped("no_value")  # Wikidata's dumps name a value so that is not known
+            text, object_id = "", self._id("object", value)
+        relation = self.relations.get(predicate.value) or _relation_of(predicate.value)
+        row = Row("fact", subject, relation, text, object_id, line, True)
+        return row._replace(qualifiers=("", "", "", unit, "")) if unit else row
+
+    def _set_aside(self, subject: str, predicate: str, value: Node | ox.Literal | ox.Triple) -> None:
+        """Note relations, and nodes that only describe an entity."""
+        if len(self.relations) + len(self.aside) >= _MAX_ASIDE:
+            return
+        if predicate not in self.relations and predicate != _TYPE and not _ENTITY.fullmatch(predicate):
+            self.relations[predicate] = _relation_of(predicate)
+        if isinstance(value, ox.NamedNode):
+            if predicate == _TYPE and value.value in _RELATION_TYPES and not _PROPERTY.fullmatch(subject):
+                self.relations[subject] = _relation_of(subject)
+            if predicate in _ABOUT:
+                self.aside[subject] = "about_entity"
+
+    def _id(self, field: str, node: Node) -> str:
+        if isinstance(node, ox.BlankNode):
+            return clean_id(field, "_:" + f"{self.scope}.{node.value}".removeprefix("."))
+        if _STATEMENT_NODE.match(node.value):
+            raise Skipped("statement_node")
+        if _NO_VALUE.match(node.value):
+            raise Skipped("no_value")
+        return clean_id(field, id_of(node.value))
+
+
+RESULT_COLUMNS = 3
+
+
+def is_results(text: str) -> bool:
+    """Return whether a line is the header of SPARQL's results as TSV, whose columns are variables."""
+    return all(cell.strip()[:1] in ("?", "$") and len(cell.strip()) > 1 for cell in text.split("\t"))
+
+
+def to_triple(text: str) -> str:
+    """Return a row of results as a triple; numbers and truth values stand there as in Turtle."""
+    cells = text.split("\t")
+    if len(cells) != RESULT_COLUMNS:
+        raise Refused(f"{len(cells)} columns instead of {RESULT_COLUMNS}", "columns")
+    if not all(map(str.strip, cells)):
+        raise Skipped("empty_cell")
+    patterns = {
+        "integer": _INTEGER,
+        "decimal": _DECIMAL,
+        "double": _DOUBLE,
+        "boolean": re.compile("true|false"),
+    }
+    value = cells[2].strip()
+    datatype = next((name for name, pattern in patterns.items() if pattern.fullmatch(value)), None)
+    cells[2] = f'"{value}"^^<{_XSD}{datatype}>' if datatype else value
+    return f"{' '.join(cells)} ."
+
+
+def _relation_of(iri: str) -> str:
+    """Return a relation's name: Wikidata's id, or else the last part of the IRI unless that looks like such an id."""
+    id = id_of(iri)
+    name = local_name(id) if id == iri else id
+    return clean_relation(iri if id == iri and _PROPERTY.fullmatch(name) else name)
+
+
+def to_calendar(text: str) -> str:
+    """Write a date as it is spoken of: "44 BC" for the year -43 of XSD 1.1, with a time of day that is not midnight."""
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return text
+    number, rest, clock = int(match[1]), match[2], match[3]
+    year, era = (number, "") if number > 0 else (1 - number, " BC")
+    day = f"{year:04d}{rest}{era}" if rest else f"{year}{era}"
+    has_clock = clock is not None and (clock, (match[4] or "").strip(".0")) != ("00:00:00", "")
+    return f"{day} {clock}{match[4] or ''}{match[5] or ''}" if has_clock else day
 
 
 def id_of(iri: str) -> str:
@@ -119,7 +227,7 @@ def words_of(id: str) -> str:
 
 def _parse(text: str) -> ox.Quad | None:
     bare = text.strip(" \t")
-    if not bare or bare.startswith("#"):
+    if not bare or bare.startswith("#") or _VERSION.fullmatch(bare):
         return None
     refuse_control(text)
     if text.count("<<") > _MAX_DEPTH:
@@ -131,11 +239,3 @@ def _parse(text: str) -> ox.Quad | None:
         reason = excerpt((cause.msg or "").partition(": ")[2])
         raise Refused(f"no N-Triples line: {reason} (at character {cause.offset})", "syntax") from cause
     return quads[0] if quads else None
-
-
-def _id(field: str, node: Node) -> str:
-    if isinstance(node, ox.BlankNode):
-        return clean_id(field, f"_:{node.value}")
-    if _STATEMENT_NODE.match(node.value):
-        raise Skipped("statement_node")
-    return clean_id(field, id_of(node.value))

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 
 import pyoxigraph as ox
 
-from service.graph.formats.ntriples import NTriplesReader
+from service.graph.formats.ntriples import Node, NTriplesReader
 from service.graph.formats.row import GraphFileError, Refused, Result, Skipped, excerpt
 
 SYNTAXES = {
@@ -23,6 +23,7 @@ SYNTAXES = {
 }
 HEAD_BYTES = 1 << 16  # bytes of the beginning, in which a syntax shows itself
 MAX_STATEMENT_BYTES = 2_000_000
+MAX_BLANK_NODES = 1_000_000
 MAX_HELD_BYTES = 4_000_000  # JSON-LD in any order of its keys is held in memory, at 24 times its size
 SCHEMA = {"https://schema.org", "http://schema.org", "https://schema.org/", "http://schema.org/"}
 COMMENTS = re.compile(rb"(?:\s+|#[^\n]*(?:\n|$))*")
@@ -58,6 +59,7 @@ class RdfReader(NTriplesReader):
     def __init__(self, language: str, format: str) -> None:
         super().__init__(language)
         self.format, self.count = format, 0
+        self._blank_nodes: dict[str, ox.BlankNode] = {}  # Oxigraph's name -> ours
 
     def read_file(self, file: BinaryIO) -> Iterator[Result]:
         """Yield the rows of a file.
@@ -83,6 +85,17 @@ class RdfReader(NTriplesReader):
             raise GraphFileError(
                 f"the file cannot be read{place}: {excerpt(str(error.msg))}{hint}"
             ) from error
+
+    def _id(self, field: str, node: Node) -> str:
+        """Return the id of a node; those without a name are numbered, so that a file always gives the same ids."""
+        if isinstance(node, ox.BlankNode):
+            if len(self._blank_nodes) >= MAX_BLANK_NODES:
+                raise GraphFileError(
+                    f"the file has more than {MAX_BLANK_NODES:,} nodes without a name: divide it"
+                )
+            number = len(self._blank_nodes)
+            node = self._blank_nodes.setdefault(node.value, ox.BlankNode(f"b{number}"))
+        return super()._id(field, node)
 
     def _parse(self, source: _Source) -> Iterator[ox.Quad]:
         head = source.peek(MAX_HELD_BYTES + 1 if self.format == "jsonld" else HEAD_BYTES)

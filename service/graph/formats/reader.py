@@ -22,7 +22,7 @@ from errata.tables.workbook import NOT_READ, OLE, ZIP, WorkbookError
 
 from service.errors import TooLarge
 from service.extraction.process import read_rows
-from service.graph.formats.ntriples import NTriplesReader
+from service.graph.formats.ntriples import NTriplesReader, is_results
 from service.graph.formats.rdf import HEAD_BYTES, SYNTAXES, RdfReader, find_syntax
 from service.graph.formats.row import (
     LINE_BYTES,
@@ -153,6 +153,7 @@ class GraphFileReader:
             raise GraphFileError(f"there is no format '{format}': choose one of {', '.join(READERS)}")
         self.format = format
         self._language, self._subject, self._sheet, self._columns = language, subject, sheet, columns
+        self.scope = ""  # name of the document, for its blank nodes
         self._lines: Lines | None = None
         self._reader: Reader | None = None
         self._last_row = 0
@@ -166,6 +167,16 @@ class GraphFileReader:
     def skipped(self) -> Counter[str]:
         """Counts of well-formed statements that are not used, by reason."""
         return self._reader.skipped if self._reader else Counter()
+
+    @property
+    def relations(self) -> Mapping[str, str]:
+        """Ids that are relations, with their names."""
+        return self._reader.relations if self._reader else {}
+
+    @property
+    def aside(self) -> Mapping[str, str]:
+        """Ids whose statements are left out, with the reason."""
+        return self._reader.aside if self._reader else {}
 
     def read(self, file: BinaryIO) -> Iterator[Result]:
         if self.format is None:
@@ -187,6 +198,7 @@ class GraphFileReader:
             self._reader = CsvReader(self._language, self._subject, self._columns)
         else:
             self._reader = READERS[self.format](self._language)
+        self._reader.scope = self.scope
         limit = lines.max_bytes = self._reader.max_line_bytes
         for place, (number, content) in enumerate(head):
             if isinstance(content, bytes) and len(content) > limit:
@@ -196,6 +208,7 @@ class GraphFileReader:
 
     def _read_rdf(self, data: BinaryIO, format: str) -> Iterator[Result]:
         self._reader = reader = RdfReader(self._language, format)
+        reader.scope = self.scope
         for result in reader.read_file(data):
             self._last_row = reader.count
             yield result
@@ -213,8 +226,8 @@ class GraphFileReader:
             else:
                 check_readable(content)
                 n_bytes += len(content) + LINE_BYTES
-                if format is None and not may_be_comment(content):
-                    format = detect(content)
+                if format in (None, "tsv") and not may_be_comment(content):
+                    format = detect(content) if format is None or names_columns(content) else format
                 elif format is None and n_bytes > _MAX_COMMENT_BYTES:
                     format = "nt"
             head.append((number, content))
@@ -246,6 +259,7 @@ class GraphFileReader:
 
 
 _TRIPLE = re.compile(rb"\s*(<[A-Za-z][\w+.-]*:[^<>\s]*>|_:[^\s<]+)\s*<")
+_VERSION = re.compile(rb"\s*VERSION\s+[\"']")
 _DUMP = re.compile(rb"\s*(\[\s*)?(\{|$)|\s*\[\s*\]?\s*$")
 _FOREIGN = {
     b"\xff\xfe": "UTF-16 text: save it as UTF-8",
@@ -271,10 +285,23 @@ def may_be_comment(line: bytes) -> bool:
     return line.lstrip().startswith(b"#") and line.count(b"\t") != TABS
 
 
+def names_columns(line: bytes) -> bool:
+    """Return whether a line with tabs names the three columns of facts, in any order, so that it heads a table."""
+    names = {header_name(cell.strip().strip('"')) for cell in line.decode(errors="replace").split("\t")}
+    return "subject" in names and "object" in names and bool(names & {"relation", "predicate"})
+
+
 def detect(line: bytes) -> str:
     """Return the format of a file that begins with this line; raise GraphFileError if it is unclear."""
-    if _TRIPLE.match(line):
+    if _TRIPLE.match(line) or _VERSION.match(line) or is_results(line.decode(errors="replace")):
         return "nt"
+    if {"node1", "label", "node2"} <= {cell.strip() for cell in line.decode(errors="replace").split("\t")}:
+        raise GraphFileError(
+            "the file is KGTK's: name its columns subject, relation and object in place of node1, label and node2, "
+            "or write N-Triples (kgtk generate-wikidata-triples)"
+        )
+    if names_columns(line):
+        return "csv"
     tabs = line.count(b"\t")
     if tabs != TABS and _DUMP.match(line):
         return "wikidata"

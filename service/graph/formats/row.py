@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from math import isfinite
 from typing import Literal, NamedTuple, TypeAlias
 from unicodedata import normalize
 
@@ -20,6 +22,7 @@ MAX_RELATION_CHARS = 200
 ANY_LANGUAGE = "mul"  # language tag of a text that is the same in all languages
 RESERVED_PREFIX = "@"  # prefix of the graph's own relations, for names and for relations themselves
 EXCERPT_CHARS = 120
+DIGITS = 15  # decimal digits that every double holds
 
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]"
@@ -86,6 +89,17 @@ def refuse_control(raw: str) -> None:
         )
 
 
+def plain_number(text: str, is_double: bool = False) -> str:
+    """Return a number without an exponent or a plus; a double with the 15 digits that all of its kind hold."""
+    try:
+        if is_double or "e" in text.casefold():
+            number = float(text)
+            return f"{Decimal(f'{number:.{DIGITS}g}'):f}" if isfinite(number) else text
+    except ValueError:
+        pass
+    return text.removeprefix("+")
+
+
 def excerpt(raw: str) -> str:
     """Shorten a text for a message, without characters that would spoil a terminal or a log."""
     start = raw if len(raw) <= EXCERPT_CHARS else raw[: EXCERPT_CHARS - 1] + "…"
@@ -99,12 +113,18 @@ class Reader:
         max_line_bytes: Size of the longest line that is held whole.
         skipped: Counts of well-formed statements that are not used, by reason.
         languages: Languages of the texts that are used, the preferred one first.
+        scope: Document to which blank nodes belong (RDF 1.1, 3.4), in its name for them.
+        relations: Ids that are relations, with their names, as the file uses or describes them.
+        aside: Ids whose statements are left out, with the reason.
     """
 
     max_line_bytes = 1_000_000
 
     def __init__(self, language: str) -> None:
         self.skipped: Counter[str] = Counter()
+        self.scope = ""
+        self.relations: dict[str, str] = {}
+        self.aside: dict[str, str] = {}
         self.languages = tuple(dict.fromkeys((language.casefold(), ANY_LANGUAGE)))
 
     def is_near(self, tag: str) -> bool:

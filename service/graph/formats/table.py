@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from errata.tables.workbook import describe_fault
 
+from models.graph.periods import UNKNOWN, find_bounds
 from service.graph.formats.row import (
     GraphFileError,
     Reader,
@@ -25,8 +26,10 @@ from service.graph.formats.row import (
 )
 
 _REQUIRED_COLUMNS = {"subject": ("subject",), "relation": ("relation", "predicate"), "object": ("object",)}
-_COLUMN_NAMES = {"subject", "relation", "predicate", "object", "subject_id", "object_id"}
+_QUALIFIERS = ("from", "to", "time", "unit", "rank")  # columns of what qualifies a fact
+_COLUMN_NAMES = {"subject", "relation", "predicate", "object", "subject_id", "object_id", *_QUALIFIERS}
 MAX_COLUMNS = 256
+DATES = 3  # columns of dates among those of qualifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class Columns:
     object: int
     subject_id: int | None
     object_id: int | None
+    # Places of the columns from, to, time, unit and rank, where there are any of them
+    qualifiers: tuple[int | None, ...] = ()
 
     @staticmethod
     def of(header: list[str]) -> Columns:
@@ -60,8 +65,13 @@ class Columns:
                 "table with a row for each thing, name the column with its name (`subject`, --subject)"
             )
         places = [names.index(name) for name in spelling.values() if name is not None]
-        ids = [names.index(key) if key in names else None for key in ("subject_id", "object_id")]
-        return Columns(len(header), *places, *ids)
+        subject_id, object_id, *qualifiers = (
+            names.index(key) if key in names else None for key in ("subject_id", "object_id", *_QUALIFIERS)
+        )
+        if not any(place is not None for place in qualifiers):
+            qualifiers = []
+        subject, relation, object = places
+        return Columns(len(header), subject, relation, object, subject_id, object_id, tuple(qualifiers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +192,14 @@ class TableReader(Reader):
         if subject_id and self._last_label != (subject_id, name):
             self._last_label = (subject_id, name)
             yield Row("label", subject_id, "", name, "", number, True)
-        yield Row("fact", subject_id or name, relation, text, object_id, number, bool(subject_id))
+        row = Row("fact", subject_id or name, relation, text, object_id, number, bool(subject_id))
+        qualifiers = tuple("" if n is None else " ".join(fields[n].split()) for n in columns.qualifiers)
+        for name, date in zip(_QUALIFIERS, qualifiers[:DATES], strict=False):
+            if date not in ("", UNKNOWN) and find_bounds(date) is None:
+                raise Refused(
+                    f"{excerpt(date)!r} in column {name} is no date: write 1889 or 1889-03-31", "syntax"
+                )
+        yield row._replace(qualifiers=qualifiers) if any(qualifiers) else row
 
 
 def _id(field: str, column: int | None, fields: list[str]) -> str:

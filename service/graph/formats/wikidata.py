@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 from models.graph.periods import BEST, DEPRECATED, UNKNOWN
 from service.graph.formats.ntriples import id_of
 from service.graph.formats.row import (
     Code,
+    GraphFileError,
     Kind,
+    Line,
+    LongLine,
     Reader,
     Refused,
     Rejection,
@@ -25,6 +29,7 @@ from service.graph.formats.row import (
     clean_id,
     clean_relation,
     excerpt,
+    plain_number,
 )
 
 Value = tuple[str, str]  # text of a value, and its id if it is an item
@@ -42,10 +47,31 @@ _DECIMALS = 6  # decimals of a degree: ten centimetres on the ground
 class WikidataReader(Reader):
     max_line_bytes = 16_000_000
 
+    def read(self, lines: Iterable[Line]) -> Iterator[Result]:
+        """Read a dump, or one JSON text over several lines, as programs write it that indent."""
+        rest = iter(lines)
+        head = list(islice(rest, 1))
+        if head and isinstance(head[0][1], bytes) and head[0][1].strip() == b"{":
+            pieces, n_bytes = [b"{"], 0
+            for _, line in rest:
+                n_bytes += self.max_line_bytes + 1 if isinstance(line, LongLine) else len(line)
+                if n_bytes > self.max_line_bytes:
+                    raise GraphFileError(
+                        f"a JSON text of several lines may have {self.max_line_bytes:,} bytes"
+                    )
+                pieces.append(bytes(line))
+            head = [(head[0][0], b" ".join(pieces))]
+        yield from super().read(chain(head, rest))
+
     def read_line(self, text: str, line: int) -> Iterator[Result]:
-        entity = _parse(text)
-        if entity is None:
+        content = _parse(text)
+        if content is None:
             return
+        fetched_entities = content.get("entities")
+        for entity in _dict(fetched_entities).values() if "entities" in content else [content]:
+            yield from self._entity(to_dump(_dict(entity)), line)
+
+    def _entity(self, entity: dict[str, Any], line: int) -> Iterator[Result]:
         id = entity.get("id")
         if "redirect" in entity or "missing" in entity:
             self.skipped["redirect" if "redirect" in entity else "missing"] += 1
@@ -125,7 +151,7 @@ class WikidataReader(Reader):
                 amount = _text(fields.get("amount"))
                 if not _AMOUNT.fullmatch(amount):
                     raise Refused("the object is no quantity", "syntax")
-                return clean("object", amount.removeprefix("+")), ""
+                return clean("object", plain_number(amount)), ""
             case "monolingualtext":
                 tag = _text(fields.get("language"))
                 if tag.casefold() not in self.languages and not self.is_near(tag):
@@ -136,6 +162,51 @@ class WikidataReader(Reader):
         if not data:
             raise Refused("the statement has no value", "syntax")
         raise Skipped("other_type")
+
+
+_REST_TYPES = {
+    "wikibase-item": "wikibase-entityid",
+    "wikibase-property": "wikibase-entityid",
+    "globe-coordinate": "globecoordinate",
+    **{name: name for name in ("time", "quantity", "monolingualtext")},
+}
+
+
+def to_dump(entity: dict[str, Any]) -> dict[str, Any]:
+    """Return an entity of Wikibase's REST API (https://doc.wikimedia.org/Wikibase/master/js/rest-api) as dumps do."""
+    if "statements" not in entity or "claims" in entity:
+        return entity
+    texts = {
+        key: {tag: {"language": tag, "value": text} for tag, text in _dict(entity.get(key)).items()}
+        for key in ("labels", "descriptions")
+    }
+    aliases = {
+        tag: [{"language": tag, "value": text} for text in _list(names)]
+        for tag, names in _dict(entity.get("aliases")).items()
+    }
+    claims = {
+        property: [to_claim(_dict(statement)) for statement in _list(statements)]
+        for property, statements in _dict(entity.get("statements")).items()
+    }
+    return {**entity, **texts, "aliases": aliases, "claims": claims}
+
+
+def to_claim(statement: dict[str, Any]) -> dict[str, Any]:
+    qualifiers: dict[str, list[Any]] = {}
+    for qualifier in map(_dict, _list(statement.get("qualifiers"))):
+        qualifiers.setdefault(str(_dict(qualifier.get("property")).get("id")), []).append(_to_snak(qualifier))
+    rank = statement.get("rank", "normal")
+    return {"mainsnak": _to_snak(statement), "rank": rank, "qualifiers": qualifiers}
+
+
+def _to_snak(statement: dict[str, Any]) -> dict[str, Any]:
+    value, datatype = _dict(statement.get("value")), str(_dict(statement.get("property")).get("data_type"))
+    type, content = _REST_TYPES.get(datatype, "string"), value.get("content")
+    if type == "wikibase-entityid":
+        kind = "property" if datatype == "wikibase-property" else "item"
+        content = {"entity-type": kind, "id": content}
+    data = {"type": type, "value": content}
+    return {"snaktype": value.get("type", "value"), "datatype": datatype, "datavalue": data}
 
 
 def _parse(text: str) -> dict[str, Any] | None:

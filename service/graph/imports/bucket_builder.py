@@ -11,6 +11,7 @@ killed process leaves none behind.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
@@ -74,6 +75,8 @@ class BucketBuilder:
     # Facts that are left out, each by its subject, relation, and the object's text or else its id
     left_out: Set[tuple[str, str, str]] = frozenset()
     has_names: bool = True  # whether the rows may name entities of others
+    aside: Mapping[str, str] = field(default_factory=dict)  # entities that are left out, with the reason
+    skipped: Counter[str] = field(default_factory=Counter)  # counts of their statements, by the reason
     new_entities: int = 0  # number of entities built so far that the graph did not have
 
     def build(self) -> Iterator[BucketBatch]:
@@ -90,6 +93,9 @@ class BucketBuilder:
         for part in range(PARTS):
             cells: set[tuple[str, str]] = set()  # entities and relations whose values the file sets
             for entity, *statement in self.spool.read_part(part):
+                if entity in self.aside:
+                    self.skipped[self.aside[entity]] += 1
+                    continue
                 if self.left_out and (entity, statement[0], statement[1] or statement[2]) in self.left_out:
                     continue
                 if not statement[1]:

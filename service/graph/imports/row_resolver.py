@@ -78,6 +78,7 @@ class RowResolver:
         self.relations: dict[str, str] = {}
         self.ids_by_name: dict[str, str] = {}
         self.facts: list[FileFact] = []
+        self.aside: Mapping[str, str] = {}  # ids whose statements are left out, with the reason
         self.is_compared = True
         self.has_names = False
         self._ambiguous_names: dict[str, Ambiguous] = {}
@@ -160,6 +161,15 @@ class RowResolver:
             self.facts.append(FileFact(row.line, subject, relation, text, object_id, act, row.qualifiers))
         else:
             self.is_compared = False
+
+    def set_aside(self, relations: Mapping[str, str], aside: Mapping[str, str]) -> None:
+        """Name relations by their labels, and leave out the statements about them and about the ids `aside`."""
+        for id, relation in relations.items():
+            is_listed = relation in self.relations or len(self.relations) < MAX_RELATIONS
+            if is_listed and (label := self.labels.get(id)):
+                self.relations[relation] = self.relations.get(relation) or label
+        self.aside = dict.fromkeys(relations, "about_relation") | dict(aside)
+        self.facts = [fact for fact in self.facts if fact.subject not in self.aside]
 
     @property
     def new_names(self) -> list[str]:

@@ -10,7 +10,7 @@ from service.editing.editor import Editor
 from service.editing.operations import ListActiveEdits
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import head, revert
-from tests.service.graph.requests import answers, entity, fact, import_file, values
+from tests.service.graph.requests import answers, entity, fact, import_file, search, values
 from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
 
@@ -164,3 +164,34 @@ async def test_what_people_took_away_is_left_out_alone_among_objects_with_ids(ed
     await fact(editor, H2, "keeper", "Mara Keeper", act="remove")
     await import_file(editor, (LABEL + other.replace("m3", "m4")).encode(), keep_corrections=True)
     assert await values(editor, H2, "keeper") == ["m3", "m4"]
+
+
+async def test_a_blank_node_belongs_to_its_document(editor: Editor) -> None:
+    for name in ("Ann", "Ben"):
+        node = f'_:b0 <{RDFS}label> "{name}"@en .\n_:b0 <http://ex.org/born> "1970" .\n'
+        await import_file(editor, node.encode())
+    assert await answers(editor, "When was Ann born?", "When was Ben born?") == ["1970", "1970"]
+    assert (await import_file(editor, node.encode()))["status"] == 201
+    assert len(await search(editor, "Ben")) == 1, "the same document has the same nodes"
+
+
+async def test_a_node_that_is_about_an_entity_is_left_out_and_counted(editor: Editor) -> None:
+    article, about = "<https://en.wikipedia.org/wiki/Peru>", "<http://schema.org/about>"
+    lines = [
+        f'{article} <http://schema.org/name> "Peru"@en .',
+        f"{article} {about} <http://www.wikidata.org/entity/Q419> .",
+        '<http://www.wikidata.org/entity/Q419> <http://www.wikidata.org/prop/direct/P1> "x" .',
+    ]
+    receipt = await import_file(editor, "\n".join(lines).encode())
+    assert receipt["counts"]["skipped"] == {"about_entity": 2}
+    assert await search(editor, "Peru") == ["Q419"]
+
+
+@pytest.mark.parametrize("is_behind", [False, True])
+async def test_a_label_of_a_relation_names_the_relation(editor: Editor, is_behind: bool) -> None:
+    label = f'<http://ex.org/keeper> <{RDFS}label> "custodian"@en .\n'
+    data = HARBOUR + LABEL
+    receipt = await import_file(editor, (data + label if is_behind else label + data).encode())
+    assert receipt["counts"]["skipped"] == {"about_relation": 1}
+    assert await answers(editor, "Who is the custodian of Luna Harbour?") == ["Mara Keeper"]
+    assert await search(editor, "custodian") == []

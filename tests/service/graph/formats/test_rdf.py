@@ -72,6 +72,16 @@ def test_turtle_and_trig_are_known_by_their_beginning(head: str) -> None:
     assert ("http://e/Peru", "capital", "http://e/Lima") in output.facts
 
 
+def test_nodes_without_a_name_have_the_same_ids_at_every_reading() -> None:
+    data = "@prefix e: <http://e/> .\ne:Peru e:flag [ e:colour 'red' ] , _:b0 .\n_:b0 e:colour 'white' ."
+    first, second = read(data), read(data)
+    assert first.facts == second.facts
+    flags = [object for _, relation, object in first.facts if relation == "flag"]
+    assert sorted(
+        (subject, object) for subject, relation, object in first.facts if relation == "colour"
+    ) == sorted(zip(flags, ("red", "white"), strict=True))
+
+
 def test_a_line_of_n_quads_is_a_fact() -> None:
     output = read(
         '<http://e/Peru> <http://e/capital> "Lima" <http://e/graph> .\n<http://e/Peru> <http://e/x> .\n'
