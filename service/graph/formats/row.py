@@ -12,17 +12,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from math import isfinite
 from typing import Literal, NamedTuple, TypeAlias
 from unicodedata import normalize
+
+from errata.tables.workbook import format_number
 
 MAX_TEXT_CHARS = 2_000
 MAX_RELATION_CHARS = 200
 ANY_LANGUAGE = "mul"  # language tag of a text that is the same in all languages
 RESERVED_PREFIX = "@"  # prefix of the graph's own relations, for names and for relations themselves
 EXCERPT_CHARS = 120
-DIGITS = 15  # decimal digits that every double holds
 
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]"
@@ -94,7 +94,7 @@ def plain_number(text: str, is_double: bool = False) -> str:
     try:
         if is_double or "e" in text.casefold():
             number = float(text)
-            return f"{Decimal(f'{number:.{DIGITS}g}'):f}" if isfinite(number) else text
+            return format_number(number) if isfinite(number) else text
     except ValueError:
         pass
     return text.removeprefix("+")

@@ -9,6 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterator
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from math import isfinite
 from typing import TYPE_CHECKING, BinaryIO
 
 from errata.tables.limits import MAX_CELLS, MAX_COLUMNS, MAX_ROW_CHARS, MAX_ROWS, MAX_UNPACKED_BYTES
@@ -31,6 +33,9 @@ Row = tuple[int, list[str]]
 
 class WorkbookError(ValueError):
     """The workbook cannot be read; the text says why, and what to do."""
+
+
+DIGITS = 15  # decimal digits that every double holds
 
 
 def read_sheet(file: BinaryIO, sheet: str = "", hidden: Counter[str] | None = None) -> Iterator[Row]:
@@ -112,6 +117,12 @@ def list_texts(cells: list[Cell], hidden_columns: Container[int] = ()) -> list[s
     return [texts.get(column, "") for column in columns if column not in hidden_columns]
 
 
+def format_number(value: float) -> str:
+    """Write a number without an exponent, with the digits that all doubles hold."""
+    text = f"{value:.{DIGITS}g}"
+    return f"{Decimal(text):f}" if isfinite(value) else text
+
+
 def to_text(value: object) -> str:
     """Return the text of a cell; README.md has the rule."""
     match value:
@@ -122,7 +133,7 @@ def to_text(value: object) -> str:
         case bool():
             return str(value).upper()
         case float():
-            return f"{value:.15g}"
+            return format_number(value)
         case datetime():
             return (
                 f"{value:%Y-%m-%d}" if value.time() == time() else f"{value:%Y-%m-%d} {to_text(value.time())}"
