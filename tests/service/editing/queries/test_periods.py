@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
-from errata.wire import FactItem, TableQuery
+from errata.bulk.records import make_rows
+from errata.wire import ActiveEditList, FactItem, TableQuery
 from pydantic import ValidationError
 
 from models.graph.blocks import read_statements, statements_block
@@ -189,3 +190,14 @@ def test_a_statement_without_qualifiers_has_the_bytes_that_it_had() -> None:
     assert read_statements(statements_block("edit/e1", 0, {"x": (plain, with_begin)})) == {
         "x": (plain, with_begin)
     }
+
+
+async def test_a_file_of_edits_has_columns_for_what_qualifies_a_fact(editor: Editor) -> None:
+    fields = {"subject": "Riverton", "relation": "height", "object": "1240", "unit": "metre", "end": "1999"}
+    await edits(editor, fields)
+    exports = ActiveEditList.model_validate(
+        {"version": 1, **{"edits": body_of(await editor.call(ListActiveEdits()))["edits"]}}
+    )
+    titles, [row] = make_rows(exports)
+    cells = dict(zip(titles, row, strict=True))
+    assert {name: cells[name] for name in fields} == fields
