@@ -44,10 +44,11 @@ def rate_answers(
     total = torch.zeros(len(answers))
     for done, (first, last) in enumerate(windows, 1):
         window = document.ids[first:last]
-        if config.classes == 1:
-            segments = pack_pairs(reader.packing, window, query, texts)
-        else:
-            segments = pack_alone(reader.packing, window)
+        segments = (
+            pack_pairs(reader.packing, window, query, texts)
+            if config.classes == 1
+            else pack_alone(reader.packing, window)
+        )
         reading = reader.read_segments(segments, memory)
         memory = reading.memory
         with torch.inference_mode():

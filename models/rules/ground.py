@@ -82,11 +82,6 @@ class Grounder:
         """The device of the facts."""
         return next((relation.terms.device for relation in self.relations.values()), torch.device("cpu"))
 
-    def replace_rules(self, name: str, relation: Relation) -> None:
-        """Look a relation up from now on that was computed from its rules."""
-        self.relations[name] = relation
-        self._clauses.pop(name, None)
-
     def plan(self, rule: Rule, names: frozenset[str]) -> tuple[Literal, ...]:
         """Order the body so that each literal finds its variables bound.
 

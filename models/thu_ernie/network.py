@@ -6,7 +6,7 @@ entity has neither a position nor a segment: its vector comes from the table unc
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -33,10 +33,6 @@ class Batch:
     def __post_init__(self) -> None:
         if (self.entities is None) != (self.is_linked is None):
             raise ValueError("a batch has both `entities` and `is_linked`, or neither")
-
-    def without_entities(self) -> "Batch":
-        """Return the same texts with no entity linked."""
-        return replace(self, entities=None, is_linked=None)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,5 @@ def find_fault(name: str) -> str | None:
         return "is a name of the service's own"
     if not 0 < len(name) <= MAX_NAME_CHARS:
         return f"has not 1 to {MAX_NAME_CHARS} characters"
-    if not name.isprintable() or name != name.strip():
-        return "has characters that cannot be seen"
-    return None
+    is_seen = name.isprintable() and name == name.strip()
+    return None if is_seen else "has characters that cannot be seen"

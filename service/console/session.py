@@ -63,10 +63,8 @@ async def read_form(request: Request) -> Form:
     refusal = TooLarge(f"a form may have {MAX_FORM:,} bytes: send less at once", limit=MAX_FORM)
     data = await read_body(request, refusal, MAX_FORM)
     try:
-        if kind == PARTS_TYPE:
-            fields = await _read_parts(request, data)
-        else:
-            fields = await asyncio.to_thread(divide, data)
+        is_parts = kind == PARTS_TYPE
+        fields = await (_read_parts(request, data) if is_parts else asyncio.to_thread(divide, data))
     except (ValueError, MultiPartException) as error:
         raise TooLarge(f"a form has at most {MAX_FIELDS} fields, in UTF-8") from error
     form = {name: value.replace("\r\n", "\n").strip() for name, value in fields.items()}
@@ -116,7 +114,7 @@ async def _read_parts(request: Request, data: bytes) -> Form:
             elif value.filename:
                 request.state.upload = value.filename, await value.read()
     finally:
-        for file in parser._files_to_close_on_error:  # those of parts without an end, too
+        for file in parser._files_to_close_on_error:  # a part without an end has one, too
             file.close()
     return fields
 

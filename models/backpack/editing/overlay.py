@@ -139,10 +139,11 @@ class SenseOperation:
         if self.away is not None:
             away, towards = model.embedding[self.away], model.embedding[self.towards[0]]
             return project(rows, away, towards, self.strength, self.orthogonal)
-        if self.action == "transplant":
-            target = read_senses(model, self.towards[0])[list(self.senses)]
-        else:
-            target = self._point(model, rows)
+        target = (
+            read_senses(model, self.towards[0])[list(self.senses)]
+            if self.action == "transplant"
+            else self._point(model, rows)
+        )
         return target if self.strength == 1 else torch.lerp(rows, target, self.strength)
 
     def _point(self, model: Backpack, rows: Float[Tensor, "row width"]) -> Float[Tensor, "row width"]:

@@ -112,7 +112,8 @@ class RuleModel(nn.Module):
             rules = self.program.clauses[name]
             instances = [self._instantiate(rule, grounder) for rule in rules]
             relations[name] = self._sum_rules(name, instances, grounder)
-            grounder.replace_rules(name, relations[name])
+            grounder.relations[name] = relations[name]  # it is looked up from now on
+            grounder._clauses.pop(name, None)
             groundings += instances
         return Outcome(relations, tuple(groundings), warnings)
 

@@ -1,6 +1,7 @@
 """Pages of the console over a real ledger, editor and replica of the toy, as a browser without script sends them."""
 
 import asyncio
+import gc
 import re
 import threading
 from collections.abc import AsyncIterator
@@ -716,6 +717,14 @@ async def test_a_form_is_read_within_bounds_whoever_sends_it(browser: httpx.Asyn
         part = b'--b\r\nContent-Disposition: form-data; name="key"\r\n\r\n\\ud800\r\n--b--\r\n'
         page = await browser.post("/console/sign-in", content=part, headers={"content-type": kind})
         assert page.status_code == status
+    kind, head = (
+        "multipart/form-data; boundary=b",
+        b'--b\r\nContent-Disposition: form-data; name="file"; filename=',
+    )
+    for rest in (b'"a"\r\n\r\nno end', b'"a"\r\n\r\nx\r\n--b\r\nno header\r\n'):
+        page = await browser.post("/console/sign-in", content=head + rest, headers={"content-type": kind})
+        assert page.status_code in (403, 413)
+    gc.collect()  # a file that was left open is an error
     for fields in ({"key": "\N{SNOWMAN}"}, {"key": "a\nb"}, {"key": "k" * 200_000}):
         assert (await send(browser, "/console/sign-in", **fields)).status_code == 401
     form = {"do": "commit", "once": "\N{SNOWMAN}", "edit": "e" * 100_000}
