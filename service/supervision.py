@@ -15,11 +15,12 @@ log = logging.getLogger(__name__)
 
 async def supervise(name: str, work: Callable[[], Awaitable[None]]) -> None:
     """Run work that should never end, and start it again after an error, which is logged and counted."""
+    failures = metrics.BACKGROUND_FAILURES.labels(name)  # 0 from now on, so that the first one is an increase
     while True:
         try:
             await work()
             return
         except Exception:
             log.exception("%s failed, and is started again in %g s", name, PAUSE_S)
-            metrics.BACKGROUND_FAILURES.labels(name).inc()
+            failures.inc()
         await asyncio.sleep(PAUSE_S)

@@ -22,8 +22,9 @@ import re
 import tarfile
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
+from threading import Lock
 from typing import Any, BinaryIO, TypeVar
 
 from errata.wire import BACKUP_TYPE, SEAL
@@ -73,6 +74,7 @@ class Archive:
 
     file: BinaryIO
     places: tuple[tuple[str, int, int], ...]
+    _reading: Lock = field(default_factory=Lock, repr=False, compare=False)  # the file has one position
 
     @staticmethod
     def open(file: BinaryIO) -> Archive:
@@ -100,7 +102,9 @@ class Archive:
         """Yield name and content of the members whose names begin with `prefix`."""
         for name, offset, size in self.places:
             if name.startswith(prefix):
-                yield name, _read(self.file, offset, size)
+                with self._reading:
+                    data = _read(self.file, offset, size)
+                yield name, data
 
 
 def _read(file: BinaryIO, offset: int, size: int) -> bytes:

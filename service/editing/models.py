@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
@@ -32,6 +33,7 @@ from service.scheduling.turns import CommitPriority, piece_size
 
 CHANGES_PER_TURN = 64  # changes built in one turn, a quarter of a second; then other work gets its turn
 QUESTIONS_PER_PASS = 64  # questions in one forward pass; between two passes other work gets its turn
+MAX_ANSWERS = 200_000  # answers that a model at one version keeps, of which the first ones are dropped
 QUESTIONS_PER_COMPARISON = 256  # questions in one comparison; most of them were read before
 MATERIALS_CACHED = 20_000  # materials in the cache, about 10 kB each
 NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve one that does"
@@ -104,19 +106,28 @@ class ModelAtVersion:
 
     async def ask(self, questions: Iterable[str]) -> Answers:
         questions = list(dict.fromkeys(questions))
-        missing = {question for question in questions if question not in self._cache}
+        answers = dict(self.recall(questions))
+        missing = questions - answers.keys()
         by_length = sorted(missing, key=lambda question: (len(question), question))  # little padding
         for batch in chunked(by_length, piece_size(QUESTIONS_PER_PASS)):
             asks = await self._asks(batch)
             replies: list[Reply] = await self.run(self.system.answer, asks, [self.views] * len(asks))
             for question, reply in zip(batch, replies, strict=True):
                 objects = tuple(str(fact["object"]) for fact in reply.facts)
-                self._cache[question] = Answer(reply.answer, reply.edits, objects, reply.best, reply.score)
-        return MappingProxyType({question: self._cache[question] for question in questions})
+                answers[question] = Answer(reply.answer, reply.edits, objects, reply.best, reply.score)
+        self._keep(answers)
+        return MappingProxyType({question: answers[question] for question in questions})
+
+    def _keep(self, answers: Answers) -> None:
+        """Keep answers in the cache, which only the event loop changes, and drop the first ones of too many."""
+        self._cache |= answers
+        for question in [*islice(self._cache, max(0, len(self._cache) - MAX_ANSWERS))]:
+            del self._cache[question]
 
     def recall(self, questions: Iterable[str]) -> Answers:
         """Return the cached answers; other questions are left out and not asked."""
-        return {question: self._cache[question] for question in questions if question in self._cache}
+        found_answers = ((question, self._cache.get(question)) for question in questions)
+        return {question: answer for question, answer in found_answers if answer is not None}
 
     async def ask_unless_routed(self, questions: Sequence[str], edits: Mapping[str, EditRecord]) -> Answers:
         """Ask, without a forward pass for questions that are routed to one of `edits`, which are given by id."""

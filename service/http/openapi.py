@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from errata import wire
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import RouteContext, iter_route_contexts
@@ -23,6 +23,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from service.editing.call import Call
+from service.errors import InvalidInput
 from service.http.auth import Account, Guard, RequestAccount
 from service.http.body import JsonBody
 from service.http.deployment_client import EditorClient
@@ -178,14 +179,20 @@ def forward(
     router: APIRouter, editor: EditorClient, route: str, call: type[Call[Any]], *problems: int
 ) -> None:
     verb, path = route.split()
+    parameters = signature(call).parameters
 
-    async def endpoint(account: Account, **fields: Any) -> Response:
+    async def endpoint(account: Account, request: Request, **fields: Any) -> Response:
+        if request.query_params and not parameters:
+            raise InvalidInput(f"{path} takes no parameters: leave out {str(request.query_params)[:80]!r}")
         query = call(**fields)
         await account.charge(query.work)
         return respond(await editor.call(query))
 
-    parameters = signature(call).parameters.values()
-    account = Parameter("account", Parameter.KEYWORD_ONLY, annotation=RequestAccount)
-    endpoint.__signature__ = signature(call).replace(parameters=[*parameters, account])  # type: ignore[attr-defined]
+    of_route = [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind)
+        for name, kind in (("account", RequestAccount), ("request", Request))
+    ]
+    all_parameters = [*parameters.values(), *of_route]
+    endpoint.__signature__ = signature(call).replace(parameters=all_parameters)  # type: ignore[attr-defined]
     endpoint.__name__, endpoint.__doc__ = call.function_name(), call.__doc__
     router.add_api_route(path, endpoint, methods=[verb], **document(call.reply(), *problems))

@@ -77,6 +77,8 @@ class Endpoint:
             # The task belongs to no request: without a new context it would keep the first caller's key.
             self._task = asyncio.create_task(self._hold(), context=Context())
         await self._is_open.wait()
+        if self._task.done():
+            await self._task  # the sessions could not begin: raise why
         client = scope.get("client") or ("127.0.0.1", 0)
         CALLER.set((tuple(client), Headers(scope=scope).get("host", "")))
         REFUSAL.set(None)
@@ -105,12 +107,15 @@ class Endpoint:
     async def aclose(self) -> None:
         self._is_closing.set()
         if self._task is not None:
-            await self._task
+            await asyncio.wait([self._task])
 
     async def _hold(self) -> None:
-        async with self._sessions.run():
-            self._is_open.set()
-            await self._is_closing.wait()
+        try:
+            async with self._sessions.run():
+                self._is_open.set()
+                await self._is_closing.wait()
+        finally:
+            self._is_open.set()  # calls do not wait for sessions that cannot begin
 
 
 def include_mcp(app: FastAPI, url: str, issuer: str | None) -> None:

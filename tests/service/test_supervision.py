@@ -20,6 +20,8 @@ async def test_work_goes_on_after_an_error_and_ends_when_it_is_cancelled(
     async def watch() -> None:
         nonlocal starts
         starts += 1
+        value = REGISTRY.get_sample_value("errata_background_failures_total", {"work": "a test"})
+        assert value == starts - 1  # 0 before the first, so that it is an increase
         if starts < 3:
             raise OSError(28, "No space left on device")
         runs_again.set()

@@ -1,5 +1,6 @@
 """The protocol's own client asks, proposes and reads, through /mcp and over stdio."""
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -12,6 +13,7 @@ from httpx2 import AsyncClient
 from mcp import StdioServerParameters
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
 from service.config import Settings
@@ -19,6 +21,7 @@ from service.editing.editor import Editor
 from service.errors import ErrataError, LedgerUnavailable, TooMany
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.http.listening import listening
+from tests.service.parts import PATIENCE_S
 
 TOOLS = {"ask", "why", "find_facts", "worklist", "propose_correction", "history"}
 EDIT = {"question": "who runs the mill?", "answer": "Ada"}
@@ -156,6 +159,21 @@ async def test_a_check_of_the_key_that_fails_is_no_error_of_the_server(
         reply = await client.post("/mcp", json=body, headers=ADMIN | {"accept": "application/json"})
     assert (reply.status_code, reply.json()["error"]["message"]) == (error.status, error.detail)
     assert reply.headers["retry-after"] == str(error.extras.get("retry_after_s", error.retry_after_s))
+
+
+async def test_calls_hear_of_sessions_that_cannot_begin(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @asynccontextmanager
+    async def fail(sessions: StreamableHTTPSessionManager) -> AsyncIterator[None]:
+        raise OSError("no file is left to open")
+        yield
+
+    monkeypatch.setattr(StreamableHTTPSessionManager, "run", fail)
+    async with client_of(app) as client, asyncio.timeout(PATIENCE_S):
+        for _ in range(2):
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+            assert (await client.post("/mcp", json=body, headers=ADMIN)).status_code == 500
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from models.system import System
 from service.config import Settings
+from service.editing import models as cache
 from service.editing.editor import Editor
 from service.editing.evaluation.side_effects import ProbeSelector
 from service.editing.models import ModelAtVersion
@@ -222,3 +223,13 @@ async def test_a_diff_names_an_earlier_edit_whose_answer_changed(nkb_editor: Edi
         (change["question"], change["before"], change["after"])
         for change in [*difference["side_effects"], *difference["changes"]]
     }
+
+
+async def test_a_model_gives_all_answers_and_keeps_the_last_ones(
+    nkb_editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "MAX_ANSWERS", 2)
+    model, questions = model_without_cache(nkb_editor), [PERU, FRANCE, JAPAN]
+    assert (await model.ask(questions)).keys() == set(questions)
+    assert model.recall(questions).keys() == {FRANCE, JAPAN}
+    assert (await model.ask(questions)).keys() == set(questions)

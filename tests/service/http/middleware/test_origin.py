@@ -42,7 +42,14 @@ async def test_a_long_page_is_compressed_for_who_accepts_that(shared_http: httpx
 
 @pytest.mark.parametrize(
     ("codings", "encoding"),
-    [("gzip;q=0", None), ("gzip; q=0.000, identity", None), ("gzip;q=0.5", "gzip"), ("br, gzip;q=1", "gzip")],
+    [
+        ("gzip;q=0", None),
+        ("gzip; q=0.000, identity", None),
+        ("gzip;q=0.5", "gzip"),
+        ("br, gzip;q=1", "gzip"),
+        ("*;q=0", None),
+        ("gzip, *;q=0", "gzip"),
+    ],
 )
 async def test_a_weight_of_zero_refuses_compression(
     shared_http: httpx.AsyncClient, codings: str, encoding: str | None

@@ -462,6 +462,24 @@ async def test_another_commit_with_the_key_that_an_older_build_used_is_no_approv
     assert await head(people["bo"]) == 1
 
 
+async def test_a_proposal_that_is_dropped_while_it_is_read_does_not_look_open(
+    app: FastAPI, people: Mapping[str, httpx.AsyncClient], raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await propose(people["bo"])
+    await people["cy"].post("/admin/proposals/1/rejection", json={"reason": "no"})
+    commands = app.state.access.connection.commands
+    read = commands.hmget
+
+    async def read_and_drop(*arguments: Any) -> Any:
+        values = await read(*arguments)
+        raw.hdel(ROWS, "1")
+        raw.hdel(DECISIONS, "1")
+        return values
+
+    monkeypatch.setattr(commands, "hmget", read_and_drop)
+    assert (await people["bo"].get("/admin/proposals/1")).status_code == 404
+
+
 async def test_ten_thousand_ended_proposals_cost_no_call_more_than_a_fifth_of_a_second(
     people: Mapping[str, httpx.AsyncClient], raw: redis.Redis
 ) -> None:

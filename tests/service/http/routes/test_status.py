@@ -18,7 +18,7 @@ from service.http.routes import status
 from service.http.routes.status import FRESH_S, Readiness
 from service.ledger.store import RedisLedger
 from service.outcome import Outcome
-from tests.service.http.conftest import client_of, local_editor, local_router
+from tests.service.http.conftest import SHARED_LOOP, client_of, local_editor, local_router
 from tests.service.parts import PATIENCE_S, run_ready, wait_until
 
 
@@ -180,3 +180,11 @@ async def test_many_who_look_for_machines_cost_one_look_a_second(monkeypatch: py
             assert {reply.text for reply in replies} == {'[{"targets":["127.0.0.1:9"],"labels":{}}]'}
             await asyncio.gather(*(client.get("/discovery/service") for _ in range(20)))
     assert n_looks == 2, "one for each page"
+
+
+@SHARED_LOOP
+async def test_a_route_without_parameters_takes_none(shared_http: httpx.AsyncClient) -> None:
+    assert (await shared_http.get("/v1/memory")).status_code == 200
+    reply = await shared_http.get("/v1/memory?version=1")
+    assert (reply.status_code, reply.json()["code"]) == (422, "invalid_input")
+    assert "leave out 'version=1'" in reply.json()["detail"]
