@@ -45,9 +45,9 @@ IMPORT: dict[str, Any] = {
     **document(wire.ImportReceipt, 400, 404, 408, 409, 413, 422, status=201),
     "openapi_extra": {"requestBody": {"required": True, "content": FILE}},
 }
-IMPORT["responses"][202] = {
-    "model": wire.ImportReceipt,
-    "description": "Committed; not every replica has it yet",
+IMPORT["responses"] |= {
+    200: {"model": wire.ImportReceipt, "description": "Measured; nothing is committed"},
+    202: {"model": wire.ImportReceipt, "description": "Committed; not every replica has it yet"},
 }
 
 
