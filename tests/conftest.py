@@ -14,7 +14,7 @@ import torch
 
 from tests import hypotheses, shapes, sharing, tiers
 from tests.durations import Durations
-from tests.scheduling import BySharing
+from tests.scheduling import RECORD, BySharing, sort_tests
 
 MODELS = Path(__file__).parents[1] / "models"
 
@@ -31,6 +31,10 @@ gc.disable()  # until the collection of tests ends: none of it is garbage, and i
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     tiers.add_option(parser)
+    parser.addoption("--shortest-first", action="store_true", help="run the files in the opposite order")
+    parser.addoption(
+        "--record-seconds", action="store_true", help=f"write {RECORD.name}, by which files are ordered"
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -40,6 +44,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Durations(), "durations")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    sort_tests(items, config.getoption("--shortest-first"))
 
 
 def pytest_collection_finish() -> None:
@@ -57,7 +65,10 @@ def device() -> torch.device:
 
 @pytest.fixture(autouse=True)
 def seed() -> None:
-    torch.manual_seed(0)
+    """Seed the generators; for a device that is not in use yet, `torch.manual_seed` would note the stack each time."""
+    torch.default_generator.manual_seed(0)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(0)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySharing:

@@ -3,6 +3,7 @@
 A run of fewer than LEAST_TESTS tests prints nothing of it.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Generator
 from pathlib import PurePath
@@ -11,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.scheduling import RECORD, find_group
+
 LEAST_TESTS = 300
+LEAST_S = 2.0  # seconds of a group that is recorded
 N_SLOWEST = 40
 N_FIXTURES = 25
 DEPTH = 3  # parts of a folder's path that a row has
@@ -25,6 +29,7 @@ class Durations:
         self.phases: dict[str, Counter[str]] = defaultdict(Counter)  # test -> phase -> seconds
         self.fixtures = Counter[str]()
         self.n_set_ups = Counter[str]()
+        self.ends: dict[str, float] = {}  # process -> when its last test ended
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, Any]:
@@ -45,6 +50,7 @@ class Durations:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.phases[report.nodeid][report.when or ""] += report.duration
+        self.ends[getattr(report, "worker_id", "this one")] = report.stop
         for name, set_ups in report.user_properties:
             if name == "set-ups":
                 for fixture, seconds in set_ups:
@@ -54,6 +60,16 @@ class Durations:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if len(self.phases) >= LEAST_TESTS:
             terminalreporter.write_line("\n".join(self.lines()))
+            if terminalreporter.config.getoption("--record-seconds"):
+                self.write_record()
+
+    def write_record(self) -> None:
+        """Write the groups of tests that took long enough to matter for their order."""
+        groups = Counter[str]()
+        for test, phases in self.phases.items():
+            groups[find_group(test)] += phases.total()
+        seconds = {group: round(total) for group, total in groups.most_common() if total >= LEAST_S}
+        RECORD.write_text(json.dumps(seconds, indent=1) + "\n", "utf-8")
 
     def lines(self) -> list[str]:
         """Lay the durations out: slowest tests, folders, fixtures; seconds are added over all processes."""
@@ -73,6 +89,8 @@ class Durations:
                 f"| {folder} | {phases['tests']:,} | {_seconds(phases):,.0f} | {phases['setup']:,.0f} |"
                 for folder, phases in rows
             ),
+            "\nprocesses by the seconds for which the last one went on alone",
+            *(f"{max(self.ends.values()) - end:8.1f} s  {name}" for name, end in sorted(self.ends.items())),
             "\nseconds by fixture",
             *(
                 f"{seconds:8.1f} s  {name} ({self.n_set_ups[name]:,} times)"

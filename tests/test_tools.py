@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from beartype.roar import BeartypeCallHintViolation
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tests import scheduling
 from tests.quick import ROOT, find_tests
 from tests.shapes import with_checks
 from tests.tiers import NAMES, PLACES, find_tier, is_left_out
@@ -29,6 +31,18 @@ def test_every_file_of_the_code_has_tests(area: str) -> None:
 def test_the_nearest_tests_are_those_of_a_file() -> None:
     assert find_tests("clients/python/errata/files.py") == [Path("tests/clients/python/errata/test_files.py")]
     assert find_tests("README.md") == []
+
+
+@pytest.mark.parametrize("shortest_first", [False, True])
+def test_files_are_run_whole_and_by_the_seconds_that_they_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shortest_first: bool
+) -> None:
+    monkeypatch.setattr(scheduling, "RECORD", tmp_path / "seconds.json")
+    scheduling.RECORD.write_text('{"tests/b.py": 9}')
+    items: list[Any] = [SimpleNamespace(nodeid=f"tests/{test}") for test in ("a.py::1", "b.py::1", "a.py::2")]
+    scheduling.sort_tests(items, shortest_first)
+    names = "".join(item.nodeid[6] for item in items)
+    assert names == ("aab" if shortest_first else "baa")
 
 
 check: Callable[..., Any] = with_checks(typechecker=beartype(conf=BeartypeConf(is_pep484_tower=True)))

@@ -28,6 +28,7 @@ PLACES = {
         *("tests/service/graph/test_relational.py", "tests/service/graph/test_fact_order.py"),
         *("tests/service/http/test_backpack.py", "tests/service/http/test_ernie_doc.py"),
         *("tests/service/http/test_thu_ernie.py", "tests/service/editing/test_memories.py"),
+        "tests/service/editing/plans/test_two_facts.py",
     ),
     "cluster": ("tests/cluster", "tests/deploy", "tests/fuzz", "tests/service/launch"),
     "apart": ("tests/live", "tests/readme", "tests/console"),

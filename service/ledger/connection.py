@@ -22,6 +22,7 @@ from redis.asyncio.connection import SSLConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.backoff import NoBackoff
+from redis.driver_info import DriverInfo
 from redis.exceptions import MovedError, RedisError
 from redis.exceptions import TimeoutError as RedisTimeout
 
@@ -30,6 +31,7 @@ from service.tracing import CALL, span
 
 ServerSettings: TypeAlias = dict[str, Any]  # redis-py's settings for the connections to one server
 
+DRIVER = DriverInfo()  # otherwise each connection reads the metadata of the package anew
 POOL_SIZE, TAIL_POOL_SIZE = 16, 8  # connections for commands and for blocking reads
 TAIL_BLOCK_S = 1.0
 LIMIT_S = 5.0
@@ -127,6 +129,7 @@ class Connection:
             "protocol": 3,
             "legacy_responses": False,
             "decode_responses": False,
+            "driver_info": DRIVER,
         }
         try:
             address = parse_sentinels(url)

@@ -1,7 +1,13 @@
-"""One real Valkey for all ledger tests, emptied before each; tests that kill a server start their own."""
+"""One real Valkey for all ledger tests, emptied before each; tests that kill a server start their own.
 
+Their folders are in memory where there is room, for a disk would have to be waited for at each write.
+"""
+
+import shutil
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import redis
@@ -14,9 +20,22 @@ from service.ledger.store import RedisLedger
 concurrency.CANCEL_EVERY_S = 0.01
 
 
+MEMORY, ROOM_BYTES = Path("/dev/shm"), 2 << 30
+
+
+@contextmanager
+def start_valkey() -> Iterator[EmbeddedValkey]:
+    has_room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES
+    with (
+        TemporaryDirectory(dir=MEMORY if has_room else None) as folder,
+        EmbeddedValkey(Path(folder) / "valkey") as server,
+    ):
+        yield server
+
+
 @pytest.fixture(scope="session")
-def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedValkey]:
-    with EmbeddedValkey(tmp_path_factory.mktemp("valkey")) as server:
+def valkey() -> Iterator[EmbeddedValkey]:
+    with start_valkey() as server:
         yield server
 
 
@@ -36,7 +55,7 @@ async def ledger(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[Redi
 
 
 @pytest.fixture
-def own_valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
+def own_valkey() -> Iterator[EmbeddedValkey]:
     """Run a server that the test may kill or freeze."""
-    with EmbeddedValkey(tmp_path / "valkey") as server:
+    with start_valkey() as server:
         yield server

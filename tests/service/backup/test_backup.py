@@ -40,8 +40,8 @@ from service.errors import InvalidInput
 from service.errors import NotReady as NotStarted
 from service.graph.imports.bucket_builder import chunk, chunk_of
 from service.ledger.commit import Commit
-from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
+from tests.service.conftest import start_valkey
 from tests.service.http.conftest import KEY, serve
 from tests.service.http.listening import listening
 from tests.service.parts import settings, start_deployment
@@ -86,7 +86,7 @@ def _value(raw: redis.Redis, name: bytes) -> Any:
 
 @asynccontextmanager
 async def place(folder: Path, **parts: Any) -> AsyncIterator[Place]:
-    with EmbeddedValkey(folder / "valkey") as valkey, redis.Redis.from_url(valkey.url) as raw:
+    with start_valkey() as valkey, redis.Redis.from_url(valkey.url) as raw:
         config = settings(valkey.url, folder, admin_key_sha256=fingerprint(KEY), systems=TOYS)
         async with (
             start_deployment(Editor, config) as editor,
@@ -550,7 +550,7 @@ async def test_what_is_no_errata_makes_no_file(tmp_path: Path) -> None:
 async def test_the_commands_say_what_was_done(old: Place, new: Place, tmp_path: Path) -> None:
     async def run(where: Place, *words: str) -> Any:
         env = {"ERRATA_URL": where.url, "ERRATA_KEY": KEY, "COLUMNS": "200"}
-        return await asyncio.to_thread(CliRunner().invoke, build_cli(), list(words), env=env)
+        return await asyncio.to_thread(CliRunner().invoke, build_cli(*words[:1]), list(words), env=env)
 
     file = str(tmp_path / "all.tar")
     assert "holds 5 versions" in (await run(old, "backup", file)).stdout

@@ -15,6 +15,8 @@ import pytest
 import pytest_asyncio
 from errata.cli.app import build_cli
 from fastapi import FastAPI
+from mcp.server.mcpserver.tools import base
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from typer.testing import CliRunner, Result
 
 from service.access.api_keys import fingerprint
@@ -26,6 +28,7 @@ from service.http.model_router import ModelRouter
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
+from tests.service.conftest import start_valkey
 from tests.service.http.listening import listening
 from tests.service.parts import settings, start_deployment
 
@@ -36,6 +39,21 @@ SHARED_LOOP = pytest.mark.asyncio(loop_scope="module")
 
 Run = Callable[..., Awaitable[Result]]
 """Types words after `errata`; `key`: with this one instead of the admin's."""
+
+
+arguments_of_tools: dict[Any, FuncMetadata] = {}
+read_arguments = base.func_metadata
+
+
+def find_arguments(function: Any, **options: Any) -> FuncMetadata:
+    """Return what a tool of the MCP takes and returns, which is the same for the tools of every service."""
+    key = (function.__func__, repr(options))
+    if key not in arguments_of_tools:
+        arguments_of_tools[key] = read_arguments(function, **options)
+    return arguments_of_tools[key]
+
+
+base.func_metadata = find_arguments
 
 
 class LocalHandle:
@@ -163,7 +181,7 @@ def shared_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings
 
 def serve_module(tmp_path_factory: pytest.TempPathFactory, **options: Any) -> Iterator[Settings]:
     folder = tmp_path_factory.mktemp("shared")
-    with EmbeddedValkey(folder / "valkey") as server:
+    with start_valkey() as server:
         sha256 = fingerprint(KEY)
         yield settings(server.url, folder, admin_key_sha256=sha256, version_wait_s=0.1, **options)
 
@@ -191,7 +209,7 @@ async def run(app: FastAPI) -> AsyncIterator[Run]:
         async def invoke(*words: str, key: str = KEY, input: str | None = None) -> Result:
             environment = {"ERRATA_URL": url, "ERRATA_KEY": key, "COLUMNS": "200"}
             return await asyncio.to_thread(
-                CliRunner().invoke, build_cli(), list(words), env=environment, input=input
+                CliRunner().invoke, build_cli(*words[:1]), list(words), env=environment, input=input
             )
 
         yield invoke

@@ -16,7 +16,7 @@ from typing import Any
 from service.access.api_keys import fingerprint
 from service.config import Settings
 from service.editing.editor import Editor
-from service.ledger.embedded.server import EmbeddedValkey
+from tests.service.conftest import start_valkey
 from tests.service.http.conftest import serve
 from tests.service.http.listening import listening
 from tests.service.parts import settings, start_deployment
@@ -43,7 +43,7 @@ class Service:
 def serve_in_thread(var: Path, **options: Any) -> Iterator[Service]:
     """Run the service in a thread. options: settings that differ from the defaults here."""
     ready: Queue[str | BaseException] = Queue()
-    with EmbeddedValkey(var / "valkey") as valkey:
+    with start_valkey() as valkey:
         defaults: dict[str, Any] = {
             "systems": SYSTEMS,
             "admin_key_sha256": fingerprint(KEY),

@@ -82,7 +82,9 @@ async def test_the_command_shows_senses(http: httpx.AsyncClient, app: FastAPI) -
 
         async def run(*words: str) -> Result:
             environment = {"ERRATA_URL": url, "ERRATA_KEY": KEY, "COLUMNS": "160"}
-            return await asyncio.to_thread(CliRunner().invoke, build_cli(), list(words), env=environment)
+            return await asyncio.to_thread(
+                CliRunner().invoke, build_cli(*words[:1]), list(words), env=environment
+            )
 
         await edit(http, SILENT_THE)
         senses = await run("senses", "the")

@@ -90,11 +90,6 @@ async def test_examples_against_an_edit_are_part_of_it(nkb_editor: Editor) -> No
     assert detail["edit"]["counterexamples"] == [MAYOR]
 
 
-def test_an_example_for_and_against_an_edit_is_refused() -> None:
-    with pytest.raises(ValidationError, match="is an example for this edit and against it"):
-        EditItem(question=PERU, answer="Cusco", counterexamples=["what is the capital of PERU"])
-
-
 @pytest.mark.parametrize("question", ["?", "😀", "..."])
 def test_a_question_of_no_words_is_refused(question: str) -> None:
     for wordings in ([question], [PERU, question]):

@@ -171,7 +171,9 @@ async def test_the_command_puts_corrects_prints_and_removes(http: httpx.AsyncCli
 
         async def run(*words: str) -> Result:
             environment = {"ERRATA_URL": url, "ERRATA_KEY": KEY, "COLUMNS": "80"}
-            return await asyncio.to_thread(CliRunner().invoke, build_cli(), ["doc", *words], env=environment)
+            return await asyncio.to_thread(
+                CliRunner().invoke, build_cli("doc"), ["doc", *words], env=environment
+            )
 
         put_result = await run("put", "mill", str(tmp_path / "mill.txt"), "--title", "The mill")
         assert put_result.stdout.startswith("Version 1: 1 document")

@@ -40,10 +40,10 @@ def client(server: EmbeddedValkey) -> redis.Redis:
     return redis.Redis.from_url(server.url)
 
 
-def test_it_answers_on_a_private_socket_and_on_no_port(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:
+def test_it_answers_on_a_private_socket_and_on_no_port(own_valkey: EmbeddedValkey) -> None:
     with client(own_valkey) as redis_client:
         assert redis_client.config_get("port") == {"port": "0"}
-    folder = tmp_path / "valkey"
+    folder = Path(own_valkey.url.removeprefix("unix://")).parent
     assert [oct(path.stat().st_mode & 0o777) for path in (folder, folder / "valkey.sock")] == ["0o700"] * 2
 
 

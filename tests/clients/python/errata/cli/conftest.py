@@ -27,7 +27,7 @@ def run(url: str, folder: Path) -> Run:
 
     def command(*words: str, key: str | None = "right-key") -> Result:
         variables = {"ERRATA_URL": url} | ({} if key is None else {"ERRATA_KEY": key})
-        result = CliRunner().invoke(build_cli(), list(words), env=variables)
+        result = CliRunner().invoke(build_cli(*words[:1]), list(words), env=variables)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result

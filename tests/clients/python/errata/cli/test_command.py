@@ -60,7 +60,7 @@ def test_every_option_is_described_and_none_has_the_form_of_another() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_and_takes_the_options_of_all(command: str) -> None:
-    result = CliRunner().invoke(build_cli(), [command, "--help"], env={"COLUMNS": "200"})
+    result = CliRunner().invoke(build_cli(command), [command, "--help"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
     assert [option for option in ("--url", "--key", "--json") if option not in result.stdout] == []
 

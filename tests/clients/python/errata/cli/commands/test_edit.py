@@ -104,16 +104,6 @@ def test_examples_against_an_edit_and_whom_it_replaces_are_sent(run: Any, tiny: 
     assert item["replaces"] == [3, "0123456789ab"]
 
 
-def test_tests_of_an_edit_are_sent_and_shown(run: Any, tiny: Any) -> None:
-    stays, follows = "What is the capital of Chile?", "In which country is Cusco, by 2+2=4?"
-    run("edit", PERU, "Cusco", "--test", stays, "--test", f"{follows}=Peru")
-    (item,) = json.loads(tiny.requests[-1][1])["edits"]
-    assert item["tests"] == [{"question": stays}, {"question": follows, "answer": "Peru"}]
-    lines = run("show", "1").stdout.splitlines()
-    tests = [line.split()[1:] for line in lines if line.split()[:1] == ["test"]]
-    assert tests == [[*stays.split(), "not", "sure"], [*follows.split(), "Peru"]]
-
-
 @pytest.mark.parametrize(
     ("text", "test"),
     [

@@ -24,14 +24,6 @@ def test_other_answers_that_corrections_change_fail_the_check(
     assert lines[2].split() == ["Bolivia?", "Sucre", "→", "Cusco"]
 
 
-@pytest.mark.parametrize(("words", "method"), [(("check",), "POST"), (("check", "--last"), "GET")])
-def test_the_last_run_can_be_read_without_a_new_one(
-    run: Any, tiny: Any, words: tuple[str, ...], method: str
-) -> None:
-    run(*words)
-    assert tiny.requests[-1][0].method == method
-
-
 def test_replicas_that_hold_different_bits_are_news(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
