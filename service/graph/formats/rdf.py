@@ -69,7 +69,7 @@ class RdfReader(NTriplesReader):
         """
         source = _Source(file)
         try:
-            for quad in self._parse(source):
+            for quad in self.parse(source):
                 self.count, source.n_bytes = self.count + 1, 0
                 try:
                     yield self._row(quad, self.count)
@@ -97,7 +97,8 @@ class RdfReader(NTriplesReader):
             node = self._blank_nodes.setdefault(node.value, ox.BlankNode(f"b{number}"))
         return super()._id(field, node)
 
-    def _parse(self, source: _Source) -> Iterator[ox.Quad]:
+    def parse(self, source: _Source) -> Iterator[ox.Quad]:
+        """Yield the statements of a file; raise GraphFileError for XML entities."""
         head = source.peek(MAX_HELD_BYTES + 1 if self.format == "jsonld" else HEAD_BYTES)
         root = ROOT.search(head)
         if self.format == "rdf" and ENTITY.search(head, 0, root.start() if root else len(head)):

@@ -187,7 +187,11 @@ class GraphFileReader:
             yield from self._read_workbook(data)
             return
         if self.format in SYNTAXES:
-            yield from self._read_rdf(data, self.format)
+            self._reader = rdf = RdfReader(self._language, self.format)
+            rdf.scope = self.scope
+            for result in rdf.read_file(data):
+                self._last_row = rdf.count
+                yield result
             return
         self._lines = lines = Lines(
             data, (READERS[self.format] if self.format else WikidataReader).max_line_bytes
@@ -205,13 +209,6 @@ class GraphFileReader:
                 head[place] = number, LongLine(content.count(b'"'))
         yield from self._reader.read(chain(head, rest))
         yield from self._reader.end()
-
-    def _read_rdf(self, data: BinaryIO, format: str) -> Iterator[Result]:
-        self._reader = reader = RdfReader(self._language, format)
-        reader.scope = self.scope
-        for result in reader.read_file(data):
-            self._last_row = reader.count
-            yield result
 
     def _find_format(self, lines: Iterator[Line]) -> tuple[str, list[Line]]:
         """Return the format, by the first line that is no comment, and the lines up to there that are not empty."""
