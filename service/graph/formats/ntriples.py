@@ -96,7 +96,7 @@ class NTriplesReader(Reader):
         node, predicate, value, _ = quad
         if isinstance(node, ox.Triple) or isinstance(value, ox.Triple):
             raise Skipped("triple_in_triple")
-        subject, naming = self._id("subject", node), NAMING.get(predicate.value)
+        subject, naming = self.node_id("subject", node), NAMING.get(predicate.value)
         if not naming:
             self._set_aside(subject, predicate.value, value)
         tag = (isinstance(value, ox.Literal) and value.language) or ""
@@ -126,7 +126,7 @@ class NTriplesReader(Reader):
         else:
             if isinstance(value, ox.BlankNode) and _ENTITY.fullmatch(predicate.value):
                 raise Skipped("no_value")  # Wikidata's dumps name a value so that is not known
-            text, object_id = "", self._id("object", value)
+            text, object_id = "", self.node_id("object", value)
         relation = self.relations.get(predicate.value) or _relation_of(predicate.value)
         row = Row("fact", subject, relation, text, object_id, line, True)
         return row._replace(qualifiers=("", "", "", unit, "")) if unit else row
@@ -143,7 +143,13 @@ class NTriplesReader(Reader):
             if predicate in _ABOUT:
                 self.aside[subject] = "about_entity"
 
-    def _id(self, field: str, node: Node) -> str:
+    def node_id(self, field: str, node: Node) -> str:
+        """Return the id of a node.
+
+        Raises:
+            Refused: It has none that is allowed.
+            Skipped: It stands for no thing.
+        """
         if isinstance(node, ox.BlankNode):
             return clean_id(field, "_:" + f"{self.scope}.{node.value}".removeprefix("."))
         if _STATEMENT_NODE.match(node.value):

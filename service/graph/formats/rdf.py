@@ -86,7 +86,7 @@ class RdfReader(NTriplesReader):
                 f"the file cannot be read{place}: {excerpt(str(error.msg))}{hint}"
             ) from error
 
-    def _id(self, field: str, node: Node) -> str:
+    def node_id(self, field: str, node: Node) -> str:
         """Return the id of a node; those without a name are numbered, so that a file always gives the same ids."""
         if isinstance(node, ox.BlankNode):
             if len(self._blank_nodes) >= MAX_BLANK_NODES:
@@ -95,7 +95,7 @@ class RdfReader(NTriplesReader):
                 )
             number = len(self._blank_nodes)
             node = self._blank_nodes.setdefault(node.value, ox.BlankNode(f"b{number}"))
-        return super()._id(field, node)
+        return super().node_id(field, node)
 
     def parse(self, source: _Source) -> Iterator[ox.Quad]:
         """Yield the statements of a file; raise GraphFileError for XML entities."""
