@@ -115,14 +115,10 @@ class ModelAtVersion:
             for question, reply in zip(batch, replies, strict=True):
                 objects = tuple(str(fact["object"]) for fact in reply.facts)
                 answers[question] = Answer(reply.answer, reply.edits, objects, reply.best, reply.score)
-        self._keep(answers)
-        return MappingProxyType({question: answers[question] for question in questions})
-
-    def _keep(self, answers: Answers) -> None:
-        """Keep answers in the cache, which only the event loop changes, and drop the first ones of too many."""
-        self._cache |= answers
+        self._cache |= answers  # only the event loop changes it
         for question in [*islice(self._cache, max(0, len(self._cache) - MAX_ANSWERS))]:
             del self._cache[question]
+        return MappingProxyType({question: answers[question] for question in questions})
 
     def recall(self, questions: Iterable[str]) -> Answers:
         """Return the cached answers; other questions are left out and not asked."""
