@@ -115,7 +115,9 @@ async def _check_protocol(connection: Connection) -> None:
         raise _unfit(
             connection, f"refuses this user or password ({error}): put the right ones into the address"
         ) from error
-    except (ConnectionError, TimeoutError, ResponseError):
+    except (ConnectionError, TimeoutError, ResponseError) as error:
+        if "authenticated" in str(error):  # HELLO without a password
+            raise _unfit(connection, "asks for a password: put it into the address") from error
         raise  # mapped by `Connection.call`
     except Exception as error:  # a parser may raise anything on the bytes of another protocol
         raise _unfit(connection, f"answered, but is not Redis or Valkey ({error})") from error
