@@ -19,6 +19,7 @@ from models.graph.statement import (
     LABEL,
     SourceStatements,
     Statement,
+    Value,
     fold,
     fold_entity,
 )
@@ -200,7 +201,7 @@ def test_an_entity_that_is_called_otherwise_now_is_removed_under_its_new_name() 
 
 def test_the_last_who_says_a_value_answers_for_it() -> None:
     sources = [SourceStatements("", (Statement("r", "a"),)), SourceStatements("e1", (Statement("r", "a"),))]
-    assert [value[:3] for value in fold(sources)["r"].values()] == [("a", "", "e1")]
+    assert list(fold(sources)["r"].values()) == [Value("a", "", "e1")]
 
 
 def test_an_entity_has_its_newest_label_and_description_and_all_aliases_but_the_label() -> None:

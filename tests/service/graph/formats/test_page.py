@@ -35,7 +35,7 @@ def to_file(place: int, source: str) -> str:
     return f"subject,relation,object\na,p,{source}\n"
 
 
-@pytest.mark.parametrize(("place", "source", "text"), [*pairs()])
+@pytest.mark.parametrize(("place", "source", "text"), list(pairs()))
 def test_a_value_becomes_what_the_page_says(place: int, source: str, text: str) -> None:
     [row] = read(to_file(place, source)).rows
     unit = row.qualifiers[3] if row.qualifiers else ""
