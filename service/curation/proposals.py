@@ -38,6 +38,7 @@ from service.ledger.keys import PREFIX
 LAST, ROWS, DECISIONS, OPEN, PAST, BYTES = (
     f"{PREFIX}proposals:{name}" for name in ("last", "rows", "decisions", "open", "past", "bytes")
 )
+KEY_OWNER, name_key = keys.PROPOSALS, keys.proposal  # the idempotency keys of approvals
 SCRIPT_KEYS = [DECISIONS, OPEN, PAST, ROWS, BYTES]
 MAX_OPEN, MAX_OPEN_BYTES = 500, 16_000_000  # proposals that wait at the same time
 MAX_PAST, MAX_PAST_BYTES = 10_000, 64_000_000  # beyond it those that ended first are dropped
@@ -190,7 +191,7 @@ class Proposals:
     async def close(self, row: Row, claim: Decision) -> Decision | None:
         """Make the ledger refuse a commit of the proposal from now on; return the approval if there is a commit."""
         async with self._connection.call("close a proposal"):
-            name = keys.idempotency(keys.PROPOSALS, keys.proposal(row.number))
+            name = keys.idempotency(KEY_OWNER, name_key(row.number))
             await self._redis.set(name, keys.CLOSED, nx=True, ex=keys.PROPOSAL_TTL_S)
         return await self.settle(row, claim)
 
@@ -199,7 +200,7 @@ class Proposals:
 
         An older build gave the key to the approver, who may have used it for another commit: its message tells.
         """
-        names = [keys.idempotency(owner, keys.proposal(row.number)) for owner in (keys.PROPOSALS, claim.by)]
+        names = [keys.idempotency(owner, name_key(row.number)) for owner in (KEY_OWNER, claim.by)]
         async with self._connection.call("look for the commit of a proposal"):
             versions = {
                 int(item) for item in await self._redis.mget(names) if item not in (None, keys.CLOSED)

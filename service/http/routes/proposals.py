@@ -15,7 +15,15 @@ from errata.wire.base import MAX_TEXT_CHARS
 from fastapi import APIRouter, Path, Query, Request, Response
 from more_itertools import map_reduce
 
-from service.curation.proposals import CUT_OFF_S, MAX_LISTED, Decision, Entry, Proposals
+from service.curation.proposals import (
+    CUT_OFF_S,
+    KEY_OWNER,
+    MAX_LISTED,
+    Decision,
+    Entry,
+    Proposals,
+    name_key,
+)
 from service.editing.operations import Edit, ListVersions
 from service.errors import ErrataError, Forbidden, LedgerUnavailable, ProposalClosed, StaleVersion
 from service.http.auth import get_caller
@@ -24,7 +32,6 @@ from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
-from service.ledger.keys import PROPOSALS, proposal
 from service.outcome import CODE, VERSION, Outcome
 
 NEEDS_ANOTHER = (
@@ -163,7 +170,7 @@ async def _commit(
     day = item.row.review and max(item.row.review, decision.day)
     order = _order(item.row.edits, describe(item), day).model_copy(update=dict(request))
     try:
-        return await editor.call(Edit(order, decision.by, proposal(item.row.number), key_owner=PROPOSALS))
+        return await editor.call(Edit(order, decision.by, name_key(item.row.number), key_owner=KEY_OWNER))
     except ErrataError as error:
         return Outcome.of(error, None)
 
