@@ -34,6 +34,7 @@ from service.http.deployment_client import EditorClient
 from service.http.routes import proposals as routes
 from service.ledger import keys
 from service.ledger.store import RedisLedger
+from tests.hypotheses import TRIES_ALL
 from tests.service.http.conftest import ADMIN, Run, client_of, serve
 from tests.service.http.listening import listening
 from tests.service.http.test_console import hidden_fields
@@ -347,7 +348,7 @@ async def test_an_approval_that_is_cut_right_after_its_append_is_made_once_and_n
     people: Mapping[str, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch, sees: bool
 ) -> None:
     """The editor loses the reply of each append, and with `sees` false the ingress cannot look either."""
-    rounds, run, find = 4, RedisLedger._run_append, Proposals.find_made
+    rounds, run, find = 50 if TRIES_ALL else 4, RedisLedger._run_append, Proposals.find_made
     is_cut = False
 
     async def run_and_cut(ledger: RedisLedger, *args: Any, **options: Any) -> int:
