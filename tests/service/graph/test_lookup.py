@@ -1,6 +1,7 @@
 """Questions get the facts of their words at their own version, and no question fails because of another."""
 
 import gc
+from itertools import count
 from unicodedata import normalize
 
 import pytest
@@ -29,8 +30,11 @@ def lookup(ledger: RedisLedger) -> Lookup:
     return Lookup(Rows(ledger.connection))
 
 
+NUMBERS = count()  # of edits, so that no two have one id
+
+
 async def view(lookup: Lookup, memory: GraphMemory, *edits: dict[str, tuple[Statement, ...]]) -> GraphView:
-    blocks = [statements_block(f"edit/e{n}x{id(edit)}", n, edit) for n, edit in enumerate(edits)]
+    blocks = [statements_block(f"edit/e{next(NUMBERS)}", n, edit) for n, edit in enumerate(edits)]
     new_view = memory.view(
         memory.fold([Material(block.key.removeprefix("edit/"), "triple", block) for block in blocks])
     )

@@ -36,6 +36,7 @@ class WorkbookError(ValueError):
 
 
 DIGITS = 15  # decimal digits that every double holds
+MAX_PLAIN_CHARS = 40  # characters of a number that is written without an exponent
 
 
 def read_sheet(file: BinaryIO, sheet: str = "", hidden: Counter[str] | None = None) -> Iterator[Row]:
@@ -118,9 +119,10 @@ def list_texts(cells: list[Cell], hidden_columns: Container[int] = ()) -> list[s
 
 
 def format_number(value: float) -> str:
-    """Write a number without an exponent, with the digits that all doubles hold."""
+    """Write a number with the digits that all doubles hold, and without an exponent unless it would be very long."""
     text = f"{value:.{DIGITS}g}"
-    return f"{Decimal(text):f}" if isfinite(value) else text
+    plain = f"{Decimal(text):f}" if isfinite(value) else text
+    return plain if len(plain) <= MAX_PLAIN_CHARS else text
 
 
 def to_text(value: object) -> str:
