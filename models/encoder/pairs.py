@@ -34,6 +34,8 @@ class PairLayers:
         self._encoder, self._device = encoder, encoder.device
         weights = {name: weight.to(self._device) for name, weight in weights.items()}
         self._sides, self._out = weights["sides"].view(2, WIDTH), weights["out"].view(2 * WIDTH)
+        marks = weights.get("marks", self._sides.new_zeros(0)).view(-1, WIDTH)
+        self._marks = torch.cat([marks.new_zeros(1, WIDTH), marks])
         self._layers = QuickLayers(weights) if in_8_bits else PackedBert.from_weights(weights)
 
     @property
@@ -43,12 +45,23 @@ class PairLayers:
         return "onnxruntime, 8 bits" if is_quick else f"torch, float32, {self._device}"
 
     @torch.inference_mode()
-    def __call__(self, pairs: Sequence[Pair]) -> Float[Tensor, " pair"]:
-        """Return what the layers say of each pair, on the CPU."""
-        raw = torch.empty(len(pairs))
+    def __call__(self, pairs: Sequence[Pair], marks: Sequence[bytes] = ()) -> Float[Tensor, " pair"]:
+        """Return what the layers say of each pair, on the CPU.
+
+        Args:
+            marks: For each pair, the number of the mark of each token of both texts, 0 for none; or nothing.
+        """
+        raw, marks = torch.empty(len(pairs)), marks or [b""] * len(pairs)
         for places in self._batches(pairs):
-            raw[places] = self._read([pairs[place] for place in places]).cpu()
+            raw[places] = self._read(
+                [pairs[place] for place in places], [marks[place] for place in places]
+            ).cpu()
         return raw
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether the layers have learned marks."""
+        return len(self._marks) > 1
 
     def _batches(self, pairs: Sequence[Pair]) -> list[list[int]]:
         """Return the places of pairs that are read together."""
@@ -63,7 +76,7 @@ class PairLayers:
             for start in range(0, len(group), limit // size)
         ]
 
-    def _read(self, pairs: Sequence[Pair]) -> Float[Tensor, " pair"]:
+    def _read(self, pairs: Sequence[Pair], marks: Sequence[bytes]) -> Float[Tensor, " pair"]:
         texts = [text for pair in pairs for text in pair]
         ids = torch.from_numpy(np.frombuffer(b"".join(texts), np.uint16).astype(np.int64))
         lengths = torch.tensor([len(text) // TOKEN_BYTES for text in texts])
@@ -72,6 +85,9 @@ class PairLayers:
         sides = torch.arange(len(texts)).remainder(2).repeat_interleave(lengths)
         ids, places, sides, starts = (part.to(self._device) for part in (ids, places, sides, starts))
         embedded = self._encoder.embed(ids, places) + self._sides[sides]
+        if any(map(any, marks)):
+            of_tokens = torch.tensor(list(b"".join(marks)), device=self._device)
+            embedded = embedded + self._marks[of_tokens]
         states = self._read_states(embedded, lengths.view(-1, 2).sum(1), starts)
         return (states.view(len(pairs), 2 * WIDTH) * self._out).sum(-1)
 

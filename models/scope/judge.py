@@ -6,10 +6,11 @@ keeps its own positions, and a learned vector marks the tokens of the second one
     h = BERT([CLS] q [SEP] [CLS] w [SEP]),   x = a . [h_q; h_w],   k = cos(u_q, u_w)
     log-odds = b x + c k + d x (k - 0.8) + e + f . s
 
-h_q, h_w are the states of the two [CLS]; u are the encoder's sentence vectors, which found the pair; s is what their
-words differ in (`wordings/contrast.py`). b to e and f are fitted on relations, names and facts that no weight was
-trained on, so that the log-odds are calibrated. A pair near an even chance is read in both orders, and x is their mean.
-The word embeddings are the encoder's; `models/encoder/pairs.py` runs the layers.
+Names that the two share have a learned mark each (`wordings/mentions.py`). h_q, h_w are the states of the two [CLS]; u
+are the encoder's sentence vectors, which found the pair; s is what their words differ in (`wordings/contrast.py`). b to
+e and f are fitted on relations, names and facts that no weight was trained on, so that the log-odds are calibrated. A
+pair near an even chance is read in both orders, and x is their mean. The word embeddings are the encoder's;
+`models/encoder/pairs.py` runs the layers.
 """
 
 import math
@@ -33,6 +34,7 @@ from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
 from models.scope.readings import UNKNOWN, Readings, Tokens, pack_tokens
 from models.scope.wordings.contrast import SIGNS, Contrast
+from models.scope.wordings.mentions import mark_mentions
 from models.scope.wordings.names import NO_NAMES, NameWeights, WordReader
 from models.scope.wordings.slips import NO_SLIPS, Slips
 
@@ -204,12 +206,18 @@ class Judge:
             log_odds[unsure] = self.calibration.log_odds(raw[unsure], cosines[unsure], signs[unsure])
         return log_odds
 
+    def _mark(self, pairs: Sequence[Pair]) -> list[bytes]:
+        """Return the marks of the mentions of pairs, if the layers have learned any."""
+        if not self._layers.has_marks:
+            return []
+        return [mark_mentions(*map(self.contrast.reader.read, pair)) for pair in pairs]
+
     def read_pairs(self, pairs: Sequence[Pair]) -> Float[Tensor, " pair"]:
         """Return what the layers say of each pair."""
         with self._lock:
             raw = {pair: self._cache[pair] for pair in pairs if pair in self._cache}
         if missing := [pair for pair in dict.fromkeys(pairs) if pair not in raw]:
-            fresh = dict(zip(missing, self._layers(missing).tolist(), strict=True))
+            fresh = dict(zip(missing, self._layers(missing, self._mark(missing)).tolist(), strict=True))
             raw |= fresh
             with self._lock:
                 self._cache.update(fresh)

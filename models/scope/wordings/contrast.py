@@ -14,12 +14,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.scope.readings import Tokens
-from models.scope.wordings.names import Word, WordReader, Words
+from models.scope.wordings.names import NAME, Word, WordReader, Words
 
 GAP = ()  # place of words that the other text lacks
 ALIKE = 0.6  # share of equal letters from which two words count as alike in spelling
 SCALE = 5  # words that count as one
-NAME = 0.5  # probability from which a word is part of a name
 NO_NAME = 0.3  # words of a name below which a text names nothing
 SIGNS = (
     "words of several pieces", "one frame", "names", "a name in one", "parts of names", "a part of a name in one",

@@ -18,6 +18,7 @@ from torch import Tensor
 from models.scope.readings import Tokens, unpack_tokens
 
 CONTINUATION = "##"  # beginning of a piece that is not the first of its word
+NAME = 0.5  # probability from which a word is part of a name
 AROUND = 2  # words on either side that count
 N_PLACES = 2 * AROUND + 1
 N_FLAGS = 2  # whether a word has several pieces, and whether the text has no word there

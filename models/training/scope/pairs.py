@@ -31,6 +31,7 @@ TEMPLATE, PARAPHRASE, DISFLUENT = 0.5, 0.35, 0.08
 AS_SENTENCE = 0.8  # share of the sides of a pair whose sentences have to be completed
 OTHER_NAMES = 0.4  # share of the pairs about written facts with another name
 NEAR_NEAR, OTHER_SUBJECT = 0.12, 0.15  # shares of different pairs: two near questions; two subjects
+FUNCTION_WORD = 0.3  # share of the different pairs about facts with a possessive, a modal and their like
 FROM_PEOPLE = 0.6  # share of the changed questions that people wrote
 OTHER_WORDS = 0.3  # share of the pairs with one side in other words
 NOISE = 0.3  # share of the pairs with one side as people write
@@ -116,6 +117,7 @@ class PairMaker(Draws):
         self._changes: dict[str, Callable[[str, random.Random], str | None]] = {
             "other_word": rewriter.other_word,
             "other_question_word": rewriter.other_question_word,
+            "function_word": rewriter.other_function_word,
             "negation": rewriter.negate,
             "time": rewriter.at_another_time,
             "qualified": rewriter.qualify,
@@ -178,6 +180,9 @@ class PairMaker(Draws):
         (kind, near), (other_kind, other) = rng.sample(fact.near, 2)
         wording = fact.question if rng.random() < 0.5 else rng.choice(fact.same)
         share = rng.random()
+        changed = self.rewriter.other_function_word(rng.choice(fact.wordings), rng)
+        if changed and rng.random() < FUNCTION_WORD:
+            return TrainingPair(wording, changed, False, "function_word")
         if share < NEAR_NEAR and kind != other_kind:
             return TrainingPair(near, other, False, kind)
         if share > 1 - OTHER_SUBJECT and fact.names:

@@ -83,6 +83,17 @@ class Rewriter:
         word = rng.choice([w for w in options if (w, "year" in first) != ("When", True)])
         return word + question[match.end() :]
 
+    def other_function_word(self, question: str, rng: random.Random) -> str | None:
+        """Replace a possessive, modal, quantifier, condition or unit by one that asks for something else."""
+        families = {word: rest for word, *rest in map(str.split, self._forms["function_words"])}
+        places = [match for match in re.finditer(r"[A-Za-z]+", question) if match[0].lower() in families]
+        if not places:
+            return None
+        match = rng.choice(places)
+        new = rng.choice(families[match[0].lower()])
+        new = new.capitalize() if match[0][0].isupper() and not match.start() else new
+        return question[: match.start()] + new + question[match.end() :]
+
     def negate(self, question: str, rng: random.Random) -> str | None:
         """Ask for the opposite."""
         if (match := VERB.search(question)) is None:

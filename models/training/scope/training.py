@@ -91,8 +91,10 @@ def prepare(run: Run) -> Setup:
     with DataFiles(run.pack) as files:
         pack = Pack.load(run.pack)
         relations, facts = deal_relations(plan, pack, read), split_written(plan, sets, read)
-        batches = Batches(plan, run.pack, relations.train, facts.train, sets, time.time_ns())
+        batches = Batches(plan, run.pack, relations.train, facts.train, NO_NAMES, sets, time.time_ns())
         source = batches.source()
+    every = [*source.relations.values(), *source.families.relations.values()]
+    batches = replace(batches, names=fit_names(every, source.names, encoder, random.Random(plan.seed)))
     run.say(f"{len(relations.train)} relations and {len(facts.train)} facts to learn from, {len(relations.tune)} and "
         f"{len(facts.choose)} to choose by, {len(relations.held_out)} relations for the test")  # fmt: skip
     marks = sorted(digest(path) for path in sets.rglob("*.*"))
@@ -116,7 +118,9 @@ def train(run: Run) -> bool:
         return False
     weights = net.served_weights()
     if before is not None:
-        weights = {name: new.lerp(before[name].float(), options.keep) for name, new in weights.items()}
+        weights = {
+            name: new.lerp(before.get(name, new).float(), options.keep) for name, new in weights.items()
+        }
     write(run.out, weights, RAW)
     return True
 
@@ -125,8 +129,7 @@ def measure(run: Run) -> None:
     """Calibrate the judge on the relations and facts for choosing, measure it on the others, and write its card."""
     setup = prepare(run)
     encoder, pack, source, seed = setup.encoder, setup.pack, setup.source, run.plan.seed
-    every = [*source.relations.values(), *source.families.relations.values()]
-    words = fit_names(every, source.names, encoder, random.Random(seed))
+    words = setup.batches.names
     slips = fit_slips(sorted({n.name for n in read_names("train")}), encoder.tokenizer, random.Random(seed))
     layers = PairLayers(encoder, read_weights(run.out / WEIGHTS), in_8_bits=True)
     judge = Judge(encoder, layers, RAW, words, slips)

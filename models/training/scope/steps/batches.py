@@ -16,6 +16,9 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from models.encoder.weights import find
 from models.packs.pack import Pack
 from models.scope.judge import MAX_TOKENS
+from models.scope.readings import pack_tokens
+from models.scope.wordings.mentions import N_MARKS, NO_MARK, mark_mentions
+from models.scope.wordings.names import NameWeights, WordReader
 from models.training.kit.plan import Plan
 from models.training.scope.crowds.pairs import CrowdPairs
 from models.training.scope.facts import TrainingPair, WrittenFact
@@ -32,6 +35,7 @@ class Batch(NamedTuple):
     """Pairs as token ids, in both orders of their texts."""
 
     ids: Int[Tensor, "2 pair token"]  # ids of both texts, one behind the other; 0 at padding
+    marks: Int[Tensor, "2 pair token"]  # number of the mark of each token; 0 for none
     first: Int[Tensor, "2 pair"]  # tokens of the text that stands first
     length: Int[Tensor, " pair"]  # tokens of both
     is_same: Float[Tensor, " pair"]  # whether they ask for the same
@@ -44,12 +48,13 @@ class Batch(NamedTuple):
 class PoolMaker:
     """Makes pools of pairs in the shares of the plan, and batches of them."""
 
-    def __init__(self, plan: Plan, source: Source, rng: random.Random) -> None:
+    def __init__(self, plan: Plan, source: Source, names: NameWeights, rng: random.Random) -> None:
         self._plan, self._rng, self._tokenizer = plan, rng, find().tokenizer()
         self._pairs, self._near = PairMaker(source, plan, rng), CrowdPairs(source, plan, rng)
         self._order = OrderPairs(source, plan, rng)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
+        self._words = WordReader(self._tokenizer, find().weights["embeddings.word_embeddings.weight"], names)
 
     def draw(self) -> list[TrainingPair]:
         """Draw a pool."""
@@ -70,9 +75,22 @@ class PoolMaker:
             key=lambda row: len(row[0]) + len(row[1]),
         )
         parts = [list(zip(*rows[start : start + size], strict=True)) for start in range(0, len(rows), size)]
-        batches = [write_batch(a, b, [pair.is_same for pair in part]) for a, b, part in parts]
+        batches = [
+            write_batch(a, b, self._mark(a, b), [pair.is_same for pair in part]) for a, b, part in parts
+        ]
         self._rng.shuffle(batches)
         return batches
+
+    def _mark(self, first: Ids, second: Ids) -> list[tuple[bytes, bytes]]:
+        """Mark the mentions of pairs in both orders, in random order: no mark means more than another."""
+        rows = []
+        for texts in zip(first, second, strict=True):
+            words = [self._words.read(pack_tokens(ids)) for ids in texts]
+            order = bytes([NO_MARK, *self._rng.sample(range(1, N_MARKS + 1), N_MARKS)]).ljust(256)
+            rows.append(
+                (mark_mentions(*words).translate(order), mark_mentions(*words[::-1]).translate(order))
+            )
+        return rows
 
 
 def read_tokens(tokenizer: Tokenizer, pairs: Sequence[TrainingPair]) -> tuple[Ids, Ids]:
@@ -85,13 +103,17 @@ def read_tokens(tokenizer: Tokenizer, pairs: Sequence[TrainingPair]) -> tuple[Id
     return read([pair.first for pair in pairs]), read([pair.second for pair in pairs])
 
 
-def write_batch(first: Ids, second: Ids, is_same: Sequence[bool]) -> Batch:
-    """Write the tokens of pairs into one tensor."""
+def write_batch(
+    first: Ids, second: Ids, marks: Sequence[tuple[bytes, bytes]], is_same: Sequence[bool]
+) -> Batch:
+    """Write the tokens of pairs, and the marks of both orders, into one tensor each."""
     orders = (first, second), (second, first)
     rows = [torch.tensor([*a, *b]) for texts in orders for a, b in zip(*texts, strict=True)]
     n_tokens = torch.tensor([[len(ids) for ids in texts] for texts in (first, second)])
     ids = pad_sequence(rows, batch_first=True).view(2, len(first), -1)
-    return Batch(ids, n_tokens, n_tokens.sum(0), torch.tensor(is_same).float())
+    turns = [torch.tensor(list(turn)) for order in zip(*marks, strict=True) for turn in order]
+    of_tokens = pad_sequence(turns, batch_first=True).view_as(ids)
+    return Batch(ids, of_tokens, n_tokens, n_tokens.sum(0), torch.tensor(is_same).float())
 
 
 @dataclass
@@ -102,6 +124,7 @@ class Batches(IterableDataset[Batch]):
     pack: Path
     relations: Mapping[str, RelationText]
     facts: Sequence[WrittenFact]
+    names: NameWeights  # by which words are marked as mentions
     sets: Path
     start: int = 0
     wordnet: Path = WORDNET
@@ -114,7 +137,7 @@ class Batches(IterableDataset[Batch]):
     def __iter__(self) -> Iterator[Batch]:
         process = get_worker_info()
         rng = random.Random(f"{self.plan.seed}/{self.start}/{process.id if process else 0}")
-        maker = PoolMaker(self.plan, self.source(), rng)
+        maker = PoolMaker(self.plan, self.source(), self.names, rng)
         while True:
             yield from maker.batches()
 

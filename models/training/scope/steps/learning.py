@@ -19,7 +19,7 @@ class Learning(Steps):
     """The training of a judge for so many seconds, on the device of its net."""
 
     def __init__(self, plan: Plan, net: Net, batches: Iterable[Batch], seconds: float, say: Say) -> None:
-        head = [net.sides, *net.out.parameters()]
+        head = [net.sides, net.marks, *net.out.parameters()]
         layers = [weight for weight in net.bert.parameters() if weight.requires_grad]
         groups = [{"params": layers, "peak": plan.lr}, {"params": head, "peak": plan.head_lr}]
         super().__init__(plan, net, groups, say, lr=plan.lr, weight_decay=0.01, fused=True)

@@ -9,11 +9,13 @@ from torch import Tensor, nn
 
 from models.encoder.bert import WIDTH
 from models.scope.judge import MIDDLE
+from models.scope.wordings.mentions import N_MARKS
 from models.training.kit.steps import CPU
 from models.training.reading.net import make_minilm
 from models.training.scope.steps.batches import Batch
 
 NORM, PREFIX = "embeddings.LayerNorm.", "encoder.layer."
+MARK = 0.03  # deviation of the first numbers of a mark, some half of a word's
 COSINE = 15.0  # weight of the cosine alone: the layers learn the rest
 
 
@@ -31,6 +33,7 @@ class Net(nn.Module):
         self.bert.embeddings.requires_grad_(False).dropout.p = 0.0
         self._frozen = (make_minilm(0.0).requires_grad_(False).eval().to(device),)
         self.sides = nn.Parameter(torch.zeros(2, WIDTH))
+        self.marks = nn.Parameter(torch.randn(N_MARKS, WIDTH) * MARK)
         self.out = nn.Linear(2 * WIDTH, 1)
         nn.init.normal_(self.out.weight, std=0.02)
         nn.init.zeros_(self.out.bias)
@@ -42,7 +45,9 @@ class Net(nn.Module):
         places = torch.arange(ids.shape[1], device=ids.device)
         is_second = places >= first[:, None]
         states = self.bert(
-            inputs_embeds=self.bert.embeddings.word_embeddings(ids) + self.sides[is_second.long()],
+            inputs_embeds=self.bert.embeddings.word_embeddings(ids)
+            + self.sides[is_second.long()]
+            + F.pad(self.marks, (0, 0, 1, 0))[batch.marks[:n_orders].flatten(0, 1)],
             attention_mask=(places < batch.length.repeat(n_orders)[:, None]).long(),
             position_ids=places - is_second * first[:, None],
         ).last_hidden_state
@@ -70,9 +75,12 @@ class Net(nn.Module):
         with torch.no_grad():
             self.sides.copy_(weights["sides"].view(2, WIDTH))
             self.out.weight.copy_(weights["out"].view(1, -1))
+            if "marks" in weights:
+                self.marks.copy_(weights["marks"].view(N_MARKS, WIDTH))
 
     def served_weights(self) -> dict[str, Tensor]:
         """Return the weights as `models.scope.judge` keeps them, without the bias of `out`."""
         layers = {name: v for name, v in self.bert.state_dict().items() if name.startswith((NORM, PREFIX))}
-        weights = {**layers, "sides": self.sides.detach().flatten(), "out": self.out.weight.detach()[0]}
+        heads = {"sides": self.sides, "marks": self.marks, "out": self.out.weight}
+        weights = {**layers, **{name: weight.detach().flatten() for name, weight in heads.items()}}
         return {name: weight.float().cpu() for name, weight in weights.items()}

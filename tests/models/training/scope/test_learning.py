@@ -16,6 +16,7 @@ from models.kit.checkpoint import WEIGHTS
 from models.packs.pack import WORLD, Pack
 from models.scope.judge import MIDDLE, Calibration, Judge
 from models.scope.readings import pack_tokens
+from models.scope.wordings.names import NO_NAMES
 from models.training.kit.progress import Progress
 from models.training.kit.run import Run
 from models.training.scope import training
@@ -39,7 +40,17 @@ PAIRS = [
 
 @pytest.fixture
 def batch(encoder: MiniLM) -> Batch:
-    return write_batch(*read_tokens(encoder.tokenizer, PAIRS), [pair.is_same for pair in PAIRS])
+    return make_batch(encoder, marks=False)
+
+
+def make_batch(encoder: MiniLM, marks: bool) -> Batch:
+    """Return PAIRS as a batch in which all tokens of a pair have its number as their mark, or none."""
+    first, second = read_tokens(encoder.tokenizer, PAIRS)
+    rows = [
+        (bytes([marks * number]) * (len(a) + len(b)),) * 2
+        for number, (a, b) in enumerate(zip(first, second, strict=True), 1)
+    ]
+    return write_batch(first, second, rows, [pair.is_same for pair in PAIRS])
 
 
 class Ticks:
@@ -90,6 +101,7 @@ def test_the_judge_says_what_the_net_says(tmp_path: Path, encoder: MiniLM, batch
     net = Net().eval()
     with torch.no_grad():
         net.sides.normal_(std=0.05)
+        net.marks.normal_(std=0.05)
         net.out.weight.mul_(5)
         net.out.bias.zero_()
     write(tmp_path, net.served_weights(), Calibration(1.0, COSINE, -COSINE * MIDDLE))
@@ -102,8 +114,19 @@ def test_the_judge_says_what_the_net_says(tmp_path: Path, encoder: MiniLM, batch
         orders = net(batch, 2)
     torch.testing.assert_close(orders[0], expected)
     assert not orders[1].allclose(expected)
-    exact = PairLayers(encoder, weights, in_8_bits=False)(pairs) + COSINE * (cosines - MIDDLE)
+    layers = PairLayers(encoder, weights, in_8_bits=False)
+    exact = layers(pairs) + COSINE * (cosines - MIDDLE)
     torch.testing.assert_close(exact, expected, atol=1e-3, rtol=1e-4)
+    with_marks = make_batch(encoder, marks=True)
+    with torch.no_grad():
+        (with_their_marks,) = net(with_marks)
+    marks = [
+        bytes(row[:length].tolist()) for row, length in zip(with_marks.marks[0], batch.length, strict=True)
+    ]
+    torch.testing.assert_close(
+        layers(pairs, marks) + COSINE * (cosines - MIDDLE), with_their_marks, atol=1e-3, rtol=1e-4
+    )
+    assert not with_their_marks.allclose(expected)
     judge = Judge.load(encoder, tmp_path)
     torch.testing.assert_close(judge(pairs, cosines), expected, atol=0.1, rtol=0.1)
     assert judge.tokens(PAIRS[2].first) == pack_tokens(first[2])
@@ -111,7 +134,7 @@ def test_the_judge_says_what_the_net_says(tmp_path: Path, encoder: MiniLM, batch
 
 
 def test_pairs_follow_from_the_seed(source: Source) -> None:
-    draws = [PoolMaker(SMALL, source, random.Random(5)).draw() for _ in range(2)]
+    draws = [PoolMaker(SMALL, source, NO_NAMES, random.Random(5)).draw() for _ in range(2)]
     assert draws[0] == draws[1]
 
 
@@ -125,7 +148,7 @@ def test_a_judge_is_trained_and_measured_in_two_steps(
     wordnet: Path,
     source: Source,
 ) -> None:
-    batches = Batches(SMALL, WORLD, relations.train, facts.train, sets, 0, wordnet)
+    batches = Batches(SMALL, WORLD, relations.train, facts.train, NO_NAMES, sets, 0, wordnet)
     setup = Setup(encoder, Pack.load(WORLD), relations, facts, sets, batches, source, "a plan")
     trial = ask_written(facts.choose[:2], "two facts")
     monkeypatch.setattr(training, "prepare", lambda run: setup)
