@@ -7,8 +7,9 @@ has.
 A language model takes neighbouring numbers for nearly the same, and so plan B and plan C, A12 and A12X, 4.2 and 2.4; it
 hardly distinguishes words of scripts that the encoder was not trained on, and not at all characters that it does not
 know. A wording that changes these changes the question, so the judge is not asked if they differ. A value is read whole
-and has one spelling: a date, a time of day, a number with its sign, a Roman numeral. Initials and abbreviations (J. K.,
-U.S.) do not count, since people write them in different ways; nor does a symbol behind the end of the question.
+and has one spelling: a date, a time of day, a number with its sign or in words (text2num), a ratio, a Roman numeral. In
+doubt two values differ: 4.20 mm is 4.2 mm, but 4.20 alone may be a time or a version. Initials and abbreviations (J.
+K., U.S.) do not count, since people write them in different ways; nor does a symbol behind the end of the question.
 """
 
 import re
@@ -20,6 +21,7 @@ from hashlib import sha256
 import torch
 from errata.wire.wording import normalize_question
 from jaxtyping import Int
+from text_to_num import alpha2digit
 from torch import Tensor
 
 WORD = re.compile(r"\w+")
@@ -60,7 +62,7 @@ def is_latin(word: str) -> bool:
     return word.isascii() or all(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
 
 
-VERSION = 2  # of these rules: literals of wordings that were stored under older ones are read again
+VERSION = 3  # of these rules: literals of wordings that were stored under older ones are read again
 MONTHS = {
     name.casefold(): number for names in (month_name, month_abbr) for number, name in enumerate(names) if name
 }
@@ -69,10 +71,30 @@ DAY, YEAR = r"(?:the )?(\d{1,2})(?:st|nd|rd|th)?", r"(\d{4})"
 MINUTES, HALF = r"[:.h]([0-5]\d)", r"[ap]\.?m\b\.?|in the (?:morning|afternoon|evening)\b"
 ROMAN = re.compile(r"\b(?=[ivxl]{2,}\b)(x[lc]|l?x{0,3})(i[xv]|v?i{0,3})(?<=[ivxl])\b")
 ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50}
+BIG = re.compile(r"\b(\d+(?:\.\d+)?) ?(k|thousand|million|billion)\b")
 THOUSANDS = {"k": 10**3, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 CURRENCIES = {"dollar": "$", "euro": "€", "pound": "£", "yen": "¥"}
+CODES = {"usd": "$", "eur": "€", "gbp": "£", "jpy": "¥"}
+PREFIXES = {
+    "kilo": "k",
+    "mega": "m",
+    "giga": "g",
+    "tera": "t",
+    "centi": "c",
+    "milli": "m",
+    "micro": "μ",
+    "nano": "n",
+}
+BASES = {"gram": "g", "metre": "m", "meter": "m", "litre": "l", "liter": "l", "second": "s", "watt": "w", "volt": "v",
+         "byte": "b", "hour": "h", "hr": "h", "minute": "min", "min": "min"}  # fmt: skip
+NAMED_UNIT = rf" ?({'|'.join(PREFIXES)})?({'|'.join(BASES)})s?\b"
+UNIT = r"(?:[kcmnμ]m|[kmμn]g|[mcd]?l|m?s|[kmg]?hz|[kmg]?w|kwh|m?v|[kmgt]b|h|min)"  # its abbreviations
+FIGURE = r"\d+(?:\.\d+)?"
+DEGREES = rf"({FIGURE}) ?(?:°|degrees?)? ?"
+NORTH, EAST = rf"{DEGREES}(n|s)(?:orth|outh)?\b", rf"{DEGREES}(e|w)(?:ast|est)?\b"
+SUPERSCRIPT = re.compile(r"(?<=\d)(?=[⁰¹²³⁴⁵⁶⁷⁸⁹])")
 CODE = r"[^\W_]*\d[^\W_]*"  # a word with a digit
-VALUE = rf"-?\d+(?:[.:/]\d+)+%?(?![^\W_])|-?\b{CODE}%?"
+VALUE = rf"-?\d+(?:[.:/]\d+)+[^\W_]*%?|-?\b{CODE}%?"
 LETTER = r"(?<![\w'’.])[^\W\d_](?![\w'’.])"  # a letter by itself: plan B, vitamin C
 LITERAL = re.compile(rf"(?P<value>{VALUE})|(?P<letter>{LETTER})|(?P<word>\w+)|(?P<symbol>[^\w\s])")
 PLAIN = re.compile(r"[a-z ,.;:?!'\"-]*")  # a text that has no literals but letters
@@ -104,24 +126,37 @@ SPELLINGS: Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
     for pattern, spelling in (
         (r"[−–—](?=\d)", "-"),
         (r"[\ufe00-\ufe0f\u200d]", ""),
-        (r"<=", "≤"), (r">=", "≥"), (r"!=|/=", "≠"), (r"==", "="), (r"[-=]>", "→"), (r"<-", "←"), (r"×|\*\*", "*"),
+        (r"\bv(?=\d+\.\d)", ""),
+        (rf"(?<=\d),(?=\d{{1,2}} ?(?:{UNIT}\b|[%€$£]|euro|dollar|pound))", "."),
+        (r"(\d[\d.,:]*) ?(dollar|euro|pound|yen)s?\b", lambda m: CURRENCIES[m[2]] + m[1]),
+        (r"(\d[\d.,:]*) ?(usd|eur|gbp|jpy)\b", lambda m: CODES[m[2]] + m[1]),
+        (r"(\d[\d.,:]*) ?([$€£¥])", r"\2\1"),
+        (r"\b(usd|eur|gbp|jpy) ?(?=\d)", lambda m: CODES[m[1]]),
+        (rf"(\d\.\d*?)0+(?= ?(?:{UNIT}\b|[%€$£]))", r"\1"), (r"([€$£]\d+\.\d*?)0+(?!\d)", r"\1"),
+        (r"(?<![\w.:])(\d+(?:\.\d+)*?)(?:\.0)+(?![\w.:])", r"\1"), (r"(?<=\d)\.0{3,}(?!\d)", ""),
+        (r"(?<!\w)['’]([3-9]\d)(?=s?\b)", r"19\1"), (r"(?<!\w)['’]([012]\d)(?=s?\b)", r"20\1"),
+        (rf"\b{NORTH},? ?{EAST}", r"\1\2\3\4"), (rf"\b{EAST},? ?{NORTH}", r"\3\4\1\2"),
+        (r"\b(\d+) ?(?:h|hrs?|hours?)(?: and)? ?(\d{1,2}) ?(?:m|mins?|minutes?)\b",
+         lambda m: _time(m[1], f"{m[2]:0>2}")),
+        (r"(?<=\d) ?mcg\b", "μg"), (rf"(?<=\d){NAMED_UNIT}", lambda m: PREFIXES.get(m[1], "") + BASES[m[2]]),
+        (rf"(?<!:\d\d)(?<=\d) ?({UNIT}|(?<= )[mg])\b(?!['’])", r"\1"),
+        (r"\*\*| to the power of ", "^"), (r"(?<=[a-z)])\^(?=\d)", ""),
+        (r"(?<![\d./:])(\d+)(?:(?: divided)? by | over | to | ?[:/÷] ?|[x×])(\d+)(?![\w./:])", r"\1:\2"),
+        (r"(?<=\d) x (?=\d)", " * "),
+        (r"\b\d{3}(?:-\d{3,4})+\b", lambda m: m[0].replace("-", "")),
+        (r"<=", "≤"), (r">=", "≥"), (r"!=|/=", "≠"), (r"==", "="), (r"[-=]>", "→"), (r"<-", "←"), (r"×", "*"),
         (rf"\b{DAY} (?:of )?{MONTH},? {YEAR}\b", lambda m: _date(m[3], m[2], m[1])),
         (rf"\b{MONTH} {DAY},? {YEAR}\b", lambda m: _date(m[3], m[1], m[2])),
         (rf"\b(\d{{1,2}})(?:{MINUTES})? ?({HALF})", lambda m: _time(m[1], m[2], m[3])),
         (rf"(?<![\d.:-])([01]?\d|2[0-4]){MINUTES}(?![\d.:])(?: ?(?:h|o'clock)\b)?", lambda m: _time(m[1], m[2])),
         (r"(?<![\d.,])(\d{1,3})((?:[,' ]\d{3})+)(?![\d.,])", lambda m: m[1] + re.sub(r"\D", "", m[2])),
-        (r"\b(\d+(?:\.\d+)?) ?(k|thousand|million|billion)\b", lambda m: f"{float(m[1]) * THOUSANDS[m[2]]:.0f}"),
         (r"(?<=\d) ?(?:%|per ?cent\b)", "%"),
         (r"\b(?:minus|negative) (?=\d)", "-"), (r"\bplus (?=\d)", "+"),
         (r"(?<=\d) ?(?:°|degrees?)? ?(?:c|celsius|centigrade)\b", "℃"),
         (r"(?<=\d) ?(?:°|degrees?)? ?(?:f|fahrenheit)\b", "℉"),
-        (r"(\d[\d.,:]*) ?(dollar|euro|pound|yen)s?\b", lambda m: CURRENCIES[m[2]] + m[1]),
-        (r"(\d[\d.,:]*) ?([$€£¥])", r"\2\1"),
-        (r"\beur ?(?=\d)", "€"), (r"\busd ?(?=\d)", "$"), (r"\bgbp ?(?=\d)", "£"),
         (r"\b(\d{1,2}) o'clock\b", r"\1:00"),
         (r"(?<=\d) ?: ?(?=\d)", ":"),
-        (r"\bv(?=\d+\.\d)", ""),
-        (r"(?<![\w)\]] )(?<![\w)\]])\+(?=\d)", ""),
+        (r"(?<![\d)\]] )(?<!\b\w )(?<![\w)\]])\+(?=\d)", ""),
         (r"(?<=\d) - ?(?=\d)", " − "),
         (r"(?<=[\w)\]])-(?=\d)", " "),
     )
@@ -144,7 +179,9 @@ def digest_wordings(questions: Sequence[str]) -> Int[Tensor, " batch"]:
 
 def find_literals(question: str) -> list[str]:
     """Return the literals of a question in their order, each in its one spelling."""
-    text = ROMAN.sub(_roman, unicodedata.normalize("NFKC", question).casefold())
+    text = unicodedata.normalize("NFKC", SUPERSCRIPT.sub("^", question)).casefold()
+    text = BIG.sub(lambda match: f"{float(match[1]) * THOUSANDS[match[2]]:.0f}", ROMAN.sub(_roman, text))
+    text = alpha2digit(text, "en")
     if not PLAIN.fullmatch(text):
         for pattern, spelling in SPELLINGS:
             text = pattern.sub(spelling, text)

@@ -289,10 +289,34 @@ def test_what_may_be_written_in_other_ways_is_not(question: str, other: str) -> 
         ("What is new in v2.4?", "What is new in version 2.4?"),
         ("The 3rd race?", "Race 3?"),
         ("Where is Peru?", "Where is Peru? 😀", "Where + how is Peru?"),
+        ("A 4,2 mm screw", "A 4.2 mm screw", "A 4.20mm screw", "A four point two millimetre screw"),
+        ("A 16x9 screen", "A 16:9 screen", "A 16/9 screen", "A sixteen by nine screen", "A 16×9 screen"),
+        ("The class of '89", "The class of 1989"),
+        ("What is new in 1.3?", "What is new in v1.3?", "What is new in 1.3.0?"),
+        ("A bottle of 3 l", "A bottle of 3l", "A bottle of 3 litres", "A bottle of three liters"),
+        ("At 21° N, 13° W", "At 13 W, 21 N", "At 21N 13W", "At 13 degrees west, 21 degrees north"),
+        ("Who has 5,000 of them?", "Who has five thousand of them?"),
+        ("The 18th century", "The eighteenth century"),
+        ("For €8.50", "For 8.50 euros", "For EUR 8.5", "For 8,50 €"),
+        ("In 7 h 8 min", "In 7h08", "In 7 hours and 8 minutes"),
+        ("What is x²?", "What is x^2?", "What is x**2?"),
+        ("Take 46 µg", "Take 46 mcg", "Take 46 micrograms"),
     ],
 )
 def test_a_value_in_another_usual_writing_is_the_same(spellings: Sequence[str]) -> None:
     assert len(set(digest_literals(spellings).tolist())) == 1
+
+
+def test_values_that_differ_never_become_equal() -> None:
+    values = (
+        "4.2 mm", "42 mm", "2.4 mm", "4.02 mm", "4.2 cm", "4.2 m", "-4.2 mm", "4,200 mm", "1.3", "3.1", "1.3.1",
+        "1.03", "13", "1.10", "1.1", "9:16", "16:9", "160:9", "16:90", "'89", "'98", "1889", "21N 13W",
+        "21S 13W", "21N 13E", "13N 21W", "10.0.0.1", "10.0.1.0", "100", "46 mg", "46 µg", "46 g", "46 kg",
+        "3 l", "3 ml", "3^5", "35", "5^3", "€8.50", "€8.05", "$8.50", "2:20", "2 min 20 s", "seventeen",
+        "seventy", "8.5", "850", "iPhone 5", "iPhone 5s",
+    )  # fmt: skip
+    digests = digest_literals([f"Which is {value}?" for value in values])
+    assert len(set(digests.tolist())) == len(values)
 
 
 def test_numbers_are_compared_whatever_the_words_around_them() -> None:
