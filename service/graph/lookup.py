@@ -33,7 +33,7 @@ from service.graph.formats.ntriples import words_of
 from service.graph.formats.units import UNITS
 from service.graph.linking.linker import IsCommon, Linker, Name
 from service.graph.linking.name_index import Span
-from service.graph.linking.words import fold
+from service.graph.linking.words import fold, name_key, search_key
 from service.graph.rows import IN_EDGES, Row, Rows
 from service.ledger.connection import Connection
 
@@ -274,10 +274,13 @@ class Lookup:
         return (await self.entities_by_name([name], view))[name]
 
     async def entities_by_name(self, names: Iterable[str], view: GraphView) -> dict[str, list[Entity]]:
-        """Return the entities that have each of many names, by one reading, as `find_bearers` does."""
-        pairs = {name: [(name, id) for id in self.linker.resolve(name)] for name in names}
+        """Return the entities that each of many names means, by one reading, as `find_bearers` does."""
+        pairs = {name: [(name, id) for id in self.linker.find_alike(name)] for name in names}
         bearers = await self.find_bearers((pair for of_name in pairs.values() for pair in of_name), view)
-        return {name: [bearers[pair] for pair in pairs[name] if pair in bearers] for name in pairs}
+        return {
+            name: choose_bearers(name, [bearers[pair] for pair in of_name if pair in bearers])
+            for name, of_name in pairs.items()
+        }
 
     async def find_bearers(self, names: Iterable[Name], view: GraphView) -> dict[Name, Entity]:
         """Return by name and id the entities that have the name, perhaps without some of their facts."""
@@ -286,9 +289,9 @@ class Lookup:
         bearers: dict[Name, Entity] = {}
         for name, id in names:
             entity, has_more = first[id]
-            if has_more and not (entity and has_name(entity, fold(name))):
+            if has_more and not (entity and has_name(entity, name)):
                 entity = await self._load_whole(id, view)
-            if entity and has_name(entity, fold(name)):
+            if entity and has_name(entity, name):
                 bearers[name, id] = entity
         return bearers
 
@@ -299,7 +302,10 @@ class Lookup:
         names: dict[str, list[str]] = defaultdict(list)
         for slip in slips:
             names[text[slip.start : slip.end]] += (
-                name for entity in bearers[slip.name] for name in entity.names if fold(name) == slip.name
+                name
+                for entity in bearers[slip.name]
+                for name in entity.names
+                if search_key(name) == slip.name
             )
         return {stretch: list(dict.fromkeys(similar)) for stretch, similar in names.items() if similar}
 
@@ -394,7 +400,14 @@ class Lookup:
         bearers = _entities_in(await self._fold(wanted_ids, unavailable))
         results = dict(entities)
         for view, by_text in namesakes.items():
-            bearers_by_text = {text: _bearers(text, ids, bearers[view]) for text, ids in by_text.items()}
+            bearers_by_text = {
+                text: [
+                    bearer
+                    for bearer in _bearers(text, ids, bearers[view])
+                    if has_name(bearer, text, name_key)
+                ]
+                for text, ids in by_text.items()
+            }
             only_ids = {text: only[0].id for text, only in bearers_by_text.items() if len(only) == 1}
             results[view] = {
                 id: entity and entity.with_links(only_ids, view.new_labels)
@@ -537,21 +550,27 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities, as_of: str) 
     for span in spans:
         if any(span.start < mention.end and mention.start < span.end for mention in mentions):
             continue
-        name = fold(text[span.start : span.end])
-        bearers = [e.at(as_of) for id in span.ids if (e := entities[id]) is not None and has_name(e, name)]
+        bearers = _bearers(text[span.start : span.end], span.ids, entities)
         if bearers:
-            mentions.append(Mention(span.start, span.end, tuple(bearers)))
+            mentions.append(Mention(span.start, span.end, tuple(entity.at(as_of) for entity in bearers)))
     return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
 def _bearers(name: str, ids: Iterable[str], entities: Mapping[str, Entity | None]) -> list[Entity]:
-    """Return those of the entities with these ids that have the name."""
-    return [entity for id in ids if (entity := entities[id]) is not None and has_name(entity, fold(name))]
+    """Return those of the entities with these ids that the name means."""
+    return choose_bearers(name, [e for id in ids if (e := entities[id]) is not None and has_name(e, name)])
 
 
-def has_name(entity: Entity, folded_name: str) -> bool:
-    """Return whether the entity has this name at its version."""
-    return any(fold(name) == folded_name for name in entity.names)
+def choose_bearers(name: str, bearers: list[Entity]) -> list[Entity]:
+    """Return the entities whose name is written most like this one: with its dashes, with its accents, or at all."""
+    spellings = (fold, name_key) if len(bearers) > 1 else ()
+    choices = ([entity for entity in bearers if has_name(entity, name, key)] for key in spellings)
+    return next(filter(None, choices), bearers)
+
+
+def has_name(entity: Entity, name: str, key: Callable[[str], str] = search_key) -> bool:
+    """Return whether one of the entity's names at its version has the same key as this name."""
+    return key(name) in map(key, entity.names)
 
 
 def find_informer(systems: Iterable[System], connection: Connection) -> Lookup | None:

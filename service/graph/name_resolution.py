@@ -9,8 +9,8 @@ from models.graph.knowledge import Entity, WholeEntity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from models.graph.view import GraphView
 from service.errors import JSON, Ambiguous, InvalidInput
-from service.graph.linking.words import fold
-from service.graph.lookup import NAME_ID_PREFIX, Lookup
+from service.graph.linking.words import name_key
+from service.graph.lookup import NAME_ID_PREFIX, Lookup, has_name
 
 # The relations as which a curator or a file writes the names of an entity.
 NAME_RELATIONS = {"label": LABEL, "alias": ALIAS, "description": DESCRIPTION}
@@ -18,7 +18,7 @@ NAME_RELATIONS = {"label": LABEL, "alias": ALIAS, "description": DESCRIPTION}
 
 def id_from_name(name: str) -> str:
     """Return the id of an entity without one; equal names have equal ids, so that imports share entities."""
-    return NAME_ID_PREFIX + fold(name).replace(" ", "_")
+    return NAME_ID_PREFIX + name_key(name).replace(" ", "_")
 
 
 async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str, WholeEntity | None]:
@@ -40,11 +40,15 @@ async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str,
     raise InvalidInput(detail, field="subject")
 
 
-async def resolve_entity(name: str, view: GraphView, lookup: Lookup, field: str) -> Entity | None:
+async def resolve_entity(
+    name: str, view: GraphView, lookup: Lookup, field: str, with_accents: bool = False
+) -> Entity | None:
+    """Return the entity of an id or a name, if any; `with_accents` takes a name that differs in them for another."""
     by_id = (await lookup.entities([name], view))[name]
     if by_id is not None:
         return by_id
-    candidates = await lookup.entities_named(name, view)
+    bearers = await lookup.entities_named(name, view)
+    candidates = [entity for entity in bearers if not with_accents or has_name(entity, name, name_key)]
     if len(candidates) > 1:
         raise ambiguous_name(name, candidates, field)
     return candidates[0] if candidates else None

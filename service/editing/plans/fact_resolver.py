@@ -25,7 +25,7 @@ from models.scope.spelling import resembling
 from service.editing.draft import one_line
 from service.errors import AddOrSet, ErrataError, InvalidInput, NothingToDo, SimilarName
 from service.graph.formats.row import MAX_RELATION_CHARS, Refused, clean
-from service.graph.linking.words import fold, unlinkable
+from service.graph.linking.words import name_key, search_key, unlinkable
 from service.graph.lookup import Lookup
 from service.graph.name_resolution import (
     NAME_RELATIONS,
@@ -65,20 +65,20 @@ class CurrentValues:
 
     def add(self, text: str) -> None:
         if text not in self.texts:
-            self.texts[text] = self._by_fold[fold(text)][text] = None
+            self.texts[text] = self._by_fold[name_key(text)][text] = None
             insort(self._sorted, text)
 
     def discard(self, text: str) -> None:
         if text in self.texts:
             del (
                 self.texts[text],
-                self._by_fold[fold(text)][text],
+                self._by_fold[name_key(text)][text],
                 self._sorted[bisect_left(self._sorted, text)],
             )
 
     def find(self, text: str) -> str | None:
         """Return the first value with this text, perhaps in other letters."""
-        return next(iter(self._by_fold.get(fold(text), ())), None)
+        return next(iter(self._by_fold.get(name_key(text), ())), None)
 
     def describe(self) -> Values:
         first, smallest = tuple(islice(self.texts, MAX_VALUES)), tuple(self._sorted[:MAX_VALUES])
@@ -163,13 +163,13 @@ class FactResolver:
         if item.holds is not None:
             relation = resolve_relation(item.define, self.view)
             self.holds[relation] = item.holds
-            self._relations_in_use.setdefault(fold(relation), relation)
+            self._relations_in_use.setdefault(name_key(relation), relation)
 
     @cached_property
     def _relations_in_use(self) -> dict[str, str]:
         """The relations by their folded ids and labels."""
-        in_use = {fold(id): id for id in self.view.relations}
-        return in_use | {fold(item.label): item.id for item in self.view.base.relations.values()}
+        in_use = {name_key(id): id for id in self.view.relations}
+        return in_use | {name_key(item.label): item.id for item in self.view.base.relations.values()}
 
     async def resolve(self, item: FactItem, place: int) -> ResolvedFact:
         """Resolve a cleaned item.
@@ -214,7 +214,7 @@ class FactResolver:
             values.add(text)
         subject.values[relation] = values
         if relation in (LABEL, ALIAS) and act != "remove":
-            self.subjects[fold(text)] = subject
+            self.subjects[name_key(text)] = subject
         warnings = [*warnings, *object_warnings]
         names = subject.id, subject.label, relation, text
         after = values.describe()
@@ -222,14 +222,14 @@ class FactResolver:
 
     def with_object(self, fact: ResolvedFact) -> ResolvedFact:
         """Return the fact with the entity that its object is after all facts of the request."""
-        later = self.subjects.get(fold(fact.object))
+        later = self.subjects.get(name_key(fact.object))
         return replace(fact, object_id=later.id) if later and not fact.object_id else fact
 
     def _check_relation(self, name: str, relation: str, where: str) -> None:
-        if relation in NAME_RELATIONS.values() or fold(relation) in self._relations_in_use:
+        if relation in NAME_RELATIONS.values() or name_key(relation) in self._relations_in_use:
             return
         in_use = self._relations_in_use
-        similar = sorted({in_use[key] for key in resembling(fold(name)) if key in in_use})
+        similar = sorted({in_use[key] for key in resembling(name_key(name)) if key in in_use})
         if similar:
             raise similar_name(f"the relation {name!r} is new", similar, where)
 
@@ -239,10 +239,10 @@ class FactResolver:
         return subject.label != subject.id and (is_new or self.view.is_defined_by_edits(subject.id))
 
     async def _subject(self, name: str, where: str, create: bool) -> tuple[Subject, list[str]]:
-        candidates = (self.subjects.get(key) for key in (name, fold(name), self.ids.get(name, "")))
+        candidates = (self.subjects.get(key) for key in (name, name_key(name), self.ids.get(name, "")))
         if subject := next(filter(None, candidates), None):
             return subject, []
-        entity = await resolve_entity(name, self.view, self.lookup, where)
+        entity = await resolve_entity(name, self.view, self.lookup, where, with_accents=create)
         if entity is not None:
             self.ids[name] = entity.id
             if entity.id not in self.subjects:
@@ -256,14 +256,14 @@ class FactResolver:
             detail = f"{where}: the graph has no entity {name}: import it, or write the name of a new one"
             raise InvalidInput(detail, field=where)
         if not create:
-            names = list(resembling(fold(name)))
+            names = list(resembling(name_key(name)))
             similar = await self.lookup.entities_by_name(names, self.view)
             labels = sorted({entity.label for entities in similar.values() for entity in entities})
             if labels:
                 raise similar_name(f"no entity is called {name!r}", labels, where)
         id, nameless = await find_free_id(name, self.view, self.lookup)
         subject = Subject(id, name, nameless)
-        self.subjects[id] = self.subjects[fold(name)] = subject
+        self.subjects[id] = self.subjects[name_key(name)] = subject
         return subject, [NEW_ENTITY.format(name, id)]
 
     async def _is_object(self, id: str) -> bool:
@@ -280,12 +280,13 @@ class FactResolver:
         """
         if relation in NAME_RELATIONS.values():
             return item.object, "", []
-        fresh = self.subjects.get(item.object) or self.subjects.get(fold(item.object))
+        fresh = self.subjects.get(item.object) or self.subjects.get(name_key(item.object))
         by_id = (await self.lookup.entities([item.object], self.view))[item.object]
         entities = [by_id] if by_id else await self.lookup.entities_named(item.object, self.view)
         if len(entities) == 1:
             label = entities[0].label
-            return label if by_id or fold(label) == fold(item.object) else item.object, entities[0].id, []
+            is_label = by_id is not None or search_key(label) == search_key(item.object)
+            return label if is_label else item.object, entities[0].id, []
         if not entities and await self._is_object(item.object):
             return item.object, item.object, []
         if fresh is not None and not entities:
@@ -388,7 +389,7 @@ def _check_name(item: FactItem, relation: str, where: str) -> None:
     if relation not in (LABEL, ALIAS) or item.act == "remove":
         return
     place = f"{where}.object"
-    if not fold(item.object):
+    if not name_key(item.object):
         raise InvalidInput(f"{place}: {item.object!r} holds no letter: give a name", field=place)
     reason = unlinkable(item.object)
     if reason is not None and relation == ALIAS:

@@ -47,6 +47,8 @@ from service.graph.formats.row import GraphFileError
 from service.graph.imports.bucket_builder import BucketBuilder, ImportLimits, bucket_count
 from service.graph.imports.row_resolver import RowResolver
 from service.graph.imports.store import ImportStore
+from service.graph.linking.words import name_key
+from service.graph.lookup import has_name
 from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
 
@@ -232,7 +234,9 @@ class Importer:
         loop = asyncio.get_running_loop()
 
         def find(names: Sequence[str]) -> dict[str, list[Entity]]:
-            return asyncio.run_coroutine_threadsafe(lookup.entities_by_name(names, view), loop).result()
+            """Return the entities with these names; a file's name that differs in accents is another one."""
+            bearers = asyncio.run_coroutine_threadsafe(lookup.entities_by_name(names, view), loop).result()
+            return {name: [e for e in bearers[name] if has_name(e, name, name_key)] for name in names}
 
         resolver = RowResolver(
             view,

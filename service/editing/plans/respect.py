@@ -156,10 +156,15 @@ async def find_similar(resolver: RowResolver, view: GraphView, lookup: Lookup) -
     of_file = {fold(name): name for name in resolver.ids_by_name}
     similar: dict[str, list[str]] = {}
     for key, name in new_names.items():
-        near = [other for other in resembling(key) if other in of_file or lookup.linker.resolve(other)]
+        near = [other for other in resembling(key) if other in of_file or lookup.linker.find_alike(other)]
+        near += [key] if lookup.linker.find_alike(key) else []  # it differs in accents
         bearers = await lookup.entities_by_name(near, view) if near else {}
         names = [entity.label for other in near for entity in bearers[other]]
-        names += [of_file[other] for other in near if other in of_file and of_file[other] not in similar]
+        names += [
+            of_file[other]
+            for other in near
+            if other != key and other in of_file and of_file[other] not in similar
+        ]
         if names:
             similar[name] = list(dict.fromkeys(names))
     return similar

@@ -23,7 +23,7 @@ from service.editing.operations import FindEntities, GetEntity, ListRelations, M
 from service.editing.state_builder import MaterialStore
 from service.errors import ErrataError, InvalidInput, LedgerCorrupt, NotFound, TooLarge
 from service.graph.formats.table import MAX_COLUMNS, header_name
-from service.graph.linking.words import fold as fold_name
+from service.graph.linking.words import name_key
 from service.graph.lookup import Lookup, is_identifier
 from service.graph.name_resolution import resolve_relation
 from service.ledger.commit import IMPORT, EditRecord
@@ -216,10 +216,10 @@ async def make_table(editor: Editor, call: MakeTable) -> wire.GraphTable:
     entities = [
         entity
         for entity in current
-        if entity.facts and conditions <= {(f.relation, fold_name(f.object)) for f in entity.facts}
+        if entity.facts and conditions <= {(f.relation, name_key(f.object)) for f in entity.facts}
     ]
     rows, left_out = leave_out_namesakes(
-        sorted(entities, key=lambda entity: (fold_name(entity.label), entity.id))
+        sorted(entities, key=lambda entity: (name_key(entity.label), entity.id))
     )
     n_past = sum(entity.degree for entity in present) - sum(entity.degree for entity in current)
     left_out += [f"facts that are not current are left out: {n_past:,}"] if n_past else []
@@ -243,15 +243,15 @@ def read_condition(text: str, view: GraphView) -> tuple[str, str]:
     relation, equals, value = text.partition("=")
     if not equals or not relation.strip() or not value.strip():
         raise InvalidInput(f"{text!r} is no condition: write RELATION=VALUE", field="where")
-    return resolve_relation(relation.strip(), view), fold_name(value.strip())
+    return resolve_relation(relation.strip(), view), name_key(value.strip())
 
 
 def leave_out_namesakes(entities: Sequence[WholeEntity]) -> tuple[list[WholeEntity], list[str]]:
     """Return the entities whose name is their own, and a sentence on each name that several have."""
-    times = Counter(fold_name(entity.label) for entity in entities)
-    shared = dict.fromkeys(entity.label for entity in entities if times[fold_name(entity.label)] > 1)
+    times = Counter(name_key(entity.label) for entity in entities)
+    shared = dict.fromkeys(entity.label for entity in entities if times[name_key(entity.label)] > 1)
     sentences = [f"several things are called {label!r}: their rows are left out" for label in shared]
-    return [entity for entity in entities if times[fold_name(entity.label)] == 1], sentences
+    return [entity for entity in entities if times[name_key(entity.label)] == 1], sentences
 
 
 def name_columns(

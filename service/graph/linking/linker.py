@@ -17,7 +17,7 @@ from more_itertools import chunked
 
 from models.scope.spelling import MIN_LETTERS, resembling
 from service.graph.linking.name_index import Entry, NameIndex, Span, best, matches
-from service.graph.linking.words import fold, fold_text, split, unlinkable
+from service.graph.linking.words import fold_text, name_key, search_key, split, unlinkable
 
 BATCH = 8192  # names that an import adds in one step
 
@@ -37,7 +37,7 @@ class Linker:
 
     def add(self, names: Iterable[Name]) -> None:
         """Add all these names; raise ValueError where a name is empty; then no name is added."""
-        entries = [Entry.of(fold(name), name, id) for name, id in names]
+        entries = [Entry.of(name, id) for name, id in names]
         for entry in entries:
             if not entry.key:
                 raise ValueError(f"a name of the entity {entry.id!r} is empty: {entry.name!r}")
@@ -71,7 +71,7 @@ class Linker:
             spans = [span for span in spans if not folding.splits(span.start, span.end)]
         # A name that is not linked inside a sentence is linked if it is the whole text.
         whole = folding.text.strip(" ")
-        ids = names.entities(whole) if whole and unlinkable(whole) else ()
+        ids = names.alike(whole) if whole and unlinkable(whole) else ()
         if ids:
             start = folding.text.find(whole)
             spans.append(Span(start, start + len(whole), ids))
@@ -87,12 +87,16 @@ class Linker:
         return [Slip(*folding.original(slip.start, slip.end), slip.name) for slip in slips]
 
     def resolve(self, name: str) -> tuple[str, ...]:
-        """Return the entities that have exactly this name, in any case of its letters; () if none has it."""
-        return self._names.entities(fold(name))
+        """Return the entities with exactly this name, in any case and with any dashes; () if none has it."""
+        return self._names.entities(name_key(name))
+
+    def find_alike(self, name: str) -> tuple[str, ...]:
+        """Return the entities with this name, or with one that differs in accents alone."""
+        return self._names.alike(search_key(name))
 
     def complete(self, prefix: str, limit: int) -> list[Name]:
         """Return names with a word that begins with the prefix: shortest first, then by the alphabet."""
-        names, folding = self._names, fold(prefix)
+        names, folding = self._names, search_key(prefix)
         if not folding or limit < 1:
             return []
         return [(entry.name, entry.id) for entry in best(names.runs, names.recent, folding, limit)]
@@ -140,5 +144,5 @@ def find_slips(text: str, names: NameIndex, is_common: IsCommon) -> Iterator[Sli
                     break
                 for spelling in options if around & 0b111 else ():
                     name = before + spelling + text[end:stop]
-                    if len(name) >= MIN_LETTERS and names.entities(name):
+                    if len(name) >= MIN_LETTERS and names.alike(name):
                         yield Slip(starts[first], stop, name)

@@ -27,7 +27,7 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 from more_itertools import chunked
 
 from service.graph.linking.words import head as head_of
-from service.graph.linking.words import split, unlinkable_key, word_starts
+from service.graph.linking.words import name_key, search_key, split, unlinkable_key, word_starts
 
 V = TypeVar("V")
 
@@ -65,12 +65,13 @@ class Entry(NamedTuple):
     """A name; entries sort in the order in which names are offered."""
 
     n_chars: int  # length of `key`
-    key: str  # the folded name
+    key: str  # the name as `search_key` folds it
     name: str  # the name as written
     id: str  # the entity
 
     @staticmethod
-    def of(key: str, name: str, id: str) -> Entry:
+    def of(name: str, id: str) -> Entry:
+        key = search_key(name)
         return Entry(len(key), key, name, id)
 
 
@@ -115,7 +116,8 @@ class Run:
 
     def _entry(self, i: int) -> Entry:
         key = _decode(self._keys[self._ends[i] : self._ends[i + 1] - 1])
-        return Entry.of(key, _decode(self._names[self._name_ends[i] : self._name_ends[i + 1]]), self._ids[i])
+        name = _decode(self._names[self._name_ends[i] : self._name_ends[i + 1]])
+        return Entry(len(key), key, name, self._ids[i])
 
 
 def best(runs: Sequence[Run], recent: Sequence[Entry], prefix: str, limit: int) -> list[Entry]:
@@ -172,7 +174,7 @@ def matches(text: str, names: NameIndex) -> list[Span]:
             possible = [stop for n in _bits(lengths) if (stop := start + n) in may_end]
         else:
             possible = [stop for stop in ends[i:last] if lengths >> (stop - start) & 1]
-        spans += [Span(start, stop, ids) for stop in possible if (ids := names.entities(text[start:stop]))]
+        spans += [Span(start, stop, ids) for stop in possible if (ids := names.alike(text[start:stop]))]
     return spans
 
 
@@ -193,8 +195,10 @@ Ids: TypeAlias = "str | tuple[str, ...]"
 class NameIndex:
     """The index of all names, immutable."""
 
-    # Folded name -> the entities that it may mean
+    # Key of a name -> the entities that it may mean
     ids: PersistentMap[Ids] = field(default_factory=PersistentMap)
+    # The same for names with accents, by their keys without
+    without_marks: PersistentMap[Ids] = field(default_factory=PersistentMap)
     # Beginning of linkable names -> a number whose bit n is set if such a name has n characters, so that a
     # text is compared only with names that fit
     lengths: PersistentMap[int] = field(default_factory=PersistentMap)
@@ -203,35 +207,41 @@ class NameIndex:
     n_pairs: int = 0  # number of pairs of a name and an entity
 
     def entities(self, key: str) -> tuple[str, ...]:
-        ids = self.ids.get(key)
-        if ids is None:
-            return ()
-        return (ids,) if isinstance(ids, str) else ids
+        """Return the entities that have the name of this `name_key`."""
+        return _to_tuple(self.ids.get(key))
+
+    def alike(self, key: str) -> tuple[str, ...]:
+        """Return the entities that have a name of this `search_key`."""
+        exact, without_marks = self.entities(key), self.without_marks.get(key)
+        return exact if without_marks is None else tuple(dict.fromkeys((*exact, *_to_tuple(without_marks))))
 
     def with_names(self, entries: Iterable[Entry]) -> NameIndex:
         """Return this index with further names. Pairs of a name and an entity that it has already are skipped."""
         unique: dict[tuple[str, str], Entry] = {}
         for entry in entries:
-            unique.setdefault((entry.key, entry.id), entry)
+            unique.setdefault((name_key(entry.name), entry.id), entry)
         present = {key: frozenset(self.entities(key)) for key in {key for key, _ in unique}}
-        new = [entry for entry in unique.values() if entry.id not in present[entry.key]]
+        new = {pair: entry for pair, entry in unique.items() if entry.id not in present[pair[0]]}
         if not new:
             return self
         ids: dict[str, list[str]] = defaultdict(list)
+        without_marks: dict[str, list[str]] = defaultdict(list)
         lengths: dict[str, int] = {}
-        for entry in new:
-            ids[entry.key].append(entry.id)
+        for (key, _), entry in new.items():
+            ids[key].append(entry.id)
+            if key != entry.key:
+                without_marks[entry.key].append(entry.id)
             if unlinkable_key(entry.key) is None:
                 start = head_of(entry.key)
                 lengths[start] = lengths.get(start, 0) | 1 << entry.n_chars
-        recent, runs = (*self.recent, *new), self.runs
+        recent, runs = (*self.recent, *new.values()), self.runs
         if len(recent) >= MAX_RECENT:
             runs = (*runs, *map(Run, chunked(recent, RUN)))
             recent = ()
-        all_ids = {key: (*self.entities(key), *new_ids) for key, new_ids in ids.items()}
         all_lengths = {start: bits | (self.lengths.get(start) or 0) for start, bits in lengths.items()}
         return NameIndex(
-            self.ids.with_items({key: ids[0] if len(ids) == 1 else ids for key, ids in all_ids.items()}),
+            _with_ids(self.ids, ids),
+            _with_ids(self.without_marks, without_marks),
             self.lengths.with_items(all_lengths),
             runs,
             recent,
@@ -240,4 +250,13 @@ class NameIndex:
 
     def parts(self) -> list[object]:
         """Split the large contents into small parts, to be freed one by one."""
-        return [*self.ids.shards, *self.lengths.shards, *self.runs, *self.recent]
+        return [*self.ids.shards, *self.without_marks.shards, *self.lengths.shards, *self.runs, *self.recent]
+
+
+def _to_tuple(ids: Ids | None) -> tuple[str, ...]:
+    return (ids,) if isinstance(ids, str) else ids or ()
+
+
+def _with_ids(present: PersistentMap[Ids], new: Mapping[str, Sequence[str]]) -> PersistentMap[Ids]:
+    all_ids = {key: (*_to_tuple(present.get(key)), *new_ids) for key, new_ids in new.items()}
+    return present.with_items({key: ids[0] if len(ids) == 1 else ids for key, ids in all_ids.items()})

@@ -49,10 +49,15 @@ NO_SPACES = to_class(
 )
 HANGUL = to_class(rf"[^\P{{Script=Hangul}}\W{JOINS}]")
 APOSTROPHES = "\u2018\u2019\u201b\u02bc\uff07"
+DASHES = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\ufe58\ufe63\uff0d", "-")
+)
 
 
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 _VARIANT = re.compile(f"[{APOSTROPHES}]|[^\\S ]")  # characters that are replaced one for one
+# Accents of Latin letters, in a text that is decomposed
+_ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
 _SHRINKING = re.compile(rf"\s\s|[{INVISIBLE}]")
 # shortest stretches whose folding does not depend on their neighbours
 _CLUSTER = re.compile(f"[^{JOINS}{INVISIBLE}](?:[{INVISIBLE}]*[{JOINS}]+)*|[{JOINS}]+|[{INVISIBLE}]+")
@@ -78,18 +83,35 @@ class FoldedText(NamedTuple):
 
 
 def fold(name: str) -> str:
-    """Fold a name for look-up; return "" if it has no visible character."""
+    """Fold a name, as ids are made from it; return "" if it has no visible character."""
     if name.isascii():
         return " ".join(name.replace("\0", "").lower().split())
     return " ".join(_VARIANT.sub(_standard, _caseless(_INVISIBLE.sub("", name))).split())
 
 
+def name_key(name: str) -> str:
+    """Fold a name with every dash as a hyphen: names of one key are one name."""
+    return fold(name).translate(DASHES)
+
+
+def search_key(name: str) -> str:
+    """Fold a name without accents, as names are found in texts: people leave them out."""
+    return without_accents(name_key(name))
+
+
+def without_accents(folded_name: str) -> str:
+    if folded_name.isascii():
+        return folded_name
+    return normalize("NFC", _ACCENTS.sub("", normalize("NFD", folded_name)))
+
+
 def fold_text(text: str) -> FoldedText:
-    """Fold a text, and keep the places of the original. Spaces at its ends stay."""
+    """Fold a text as `search_key` does, and keep the places of the original. Spaces at its ends stay."""
     if not _SHRINKING.search(text):
         lowercase = text.casefold()
-        if text.isascii() or (len(lowercase) == len(text) and lowercase == _caseless(text)):
-            return FoldedText(_VARIANT.sub(_standard, lowercase))
+        plain = without_accents(lowercase)
+        if text.isascii() or (len(plain) == len(lowercase) == len(text) and lowercase == _caseless(text)):
+            return FoldedText(_VARIANT.sub(_standard, plain).translate(DASHES))
     chars: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -115,7 +137,8 @@ def _standard(variant: re.Match[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def _fold_cluster(cluster: str) -> str:
-    return _VARIANT.sub(_standard, _caseless(_INVISIBLE.sub("", cluster)))
+    folding = _VARIANT.sub(_standard, _caseless(_INVISIBLE.sub("", cluster)))
+    return without_accents(folding).translate(DASHES)
 
 
 MAX_LINKED_CHARS = 300  # characters of a name that is searched for inside texts; Wikidata allows a label 250

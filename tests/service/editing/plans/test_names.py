@@ -69,6 +69,49 @@ async def test_a_name_whose_ids_are_all_of_others_makes_no_new_thing(editor: Edi
     assert await values(editor, ids[-1], "motto") == ["m"]
 
 
+DASHES = "Vey–Orla Railway\tcapital\tTor Aas\nÎle Verdane\tcapital\tLéo Marais\nPena\tcapital\tUna Bø\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Vey–Orla Railway", "Tor Aas"),
+        ("Vey-Orla Railway", "Tor Aas"),
+        ("vey−orla railway", "Tor Aas"),
+        ("Ile Verdane", "Léo Marais"),
+    ],
+)
+async def test_a_name_is_found_with_any_dash_and_without_accents(
+    editor: Editor, name: str, expected: str
+) -> None:
+    await import_file(editor, DASHES.encode())
+    assert await answers(editor, f"What is the capital of {name}?") == [expected]
+    receipt = await fact(editor, name, "capital", "Eva Dahl", act="set")
+    assert receipt["report"]["edits"][0]["warnings"] == []
+    assert await answers(editor, f"What is the capital of {name}?") == ["Eva Dahl"]
+
+
+async def test_names_that_differ_in_accents_alone_are_two_things_and_the_exact_one_is_meant(
+    editor: Editor,
+) -> None:
+    await import_file(editor, DASHES.encode())
+    receipt = await import_file(editor, "Peña\tcapital\tEva Dahl\n".encode())
+    assert "'Peña' is new, and Pena is one letter away" in str(receipt)
+    questions = [f"What is the capital of {name}?" for name in ("Pena", "Peña")]
+    assert await answers(editor, *questions) == ["Una Bø", "Eva Dahl"]
+    refused = await fact(editor, "Peñà", "capital", "Tor Aas")
+    assert (refused["code"], len(refused["candidates"])) == ("ambiguous", 2)
+    await fact(editor, "Péna", "capital", "Tor Aas", create=True)
+    assert await values(editor, "n:péna", "capital") == ["Tor Aas"]
+
+
+async def test_one_file_makes_one_thing_of_a_name_with_two_dashes(editor: Editor) -> None:
+    await import_file(editor, "A–B Line\tstation\tOrla\nA-B Line\tstation\tSele\n".encode())
+    assert await values(editor, "n:a-b_line", "station") == ["Orla", "Sele"]
+    await edits(editor, triple("C–D Line", "station", "Orla"), triple("C-D Line", "motto", "on"))
+    assert await values(editor, "n:c-d_line", "motto") == ["on"]
+
+
 def test_short_names_and_other_digits_are_other_names() -> None:
     assert list(resembling("a8x")) == []
     assert "falcon 3" not in set(resembling("falcon 2"))

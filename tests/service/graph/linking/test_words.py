@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from service.graph.linking import name_index
 from service.graph.linking.linker import Linker
-from service.graph.linking.words import JOINS, fold, fold_text
+from service.graph.linking.words import JOINS, fold, fold_text, search_key
 
 
 def linker_with(*names: str) -> Linker:
@@ -86,7 +86,7 @@ def test_scripts_without_spaces_are_completed_from_each_character() -> None:
     assert linker_with("中华人民共和国").complete("共和", 3) == [("中华人民共和国", "Q0")]
 
 
-ODD = "aAßẞİıſςΣé\u0301e\u0327ŉﬁᾳǰ \u00a0\t\n\u3000’'ʼ\u00ad\u200e\0각\u1100\u1161\u11a8一한.\u0345"
+ODD = "–−aAßẞİıſςΣé\u0301e\u0327ŉﬁᾳǰ \u00a0\t\n\u3000’'ʼ\u00ad\u200e\0각\u1100\u1161\u11a8一한.\u0345"
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,13 @@ def test_where_nothing_changes_length_there_is_no_map() -> None:
 
 @given(st.one_of(st.text(alphabet=ODD), st.text()))
 def test_a_text_folds_as_a_name_does(text: str) -> None:
-    assert fold_text(text).text.strip(" ") == fold(text)
+    assert fold_text(text).text.strip(" ") == search_key(text)
 
 
 @given(st.text(alphabet=ODD))
 def test_folding_twice_changes_nothing_more(text: str) -> None:
     assert fold(fold(text)) == fold(text)
+    assert search_key(search_key(text)) == search_key(fold(text)) == search_key(text)
 
 
 @given(st.text(alphabet=ODD))
@@ -133,7 +134,7 @@ def test_each_folded_character_comes_from_where_the_map_says(text: str) -> None:
     folding = fold_text(text)
     for i, char in enumerate(folding.text):
         start, end = folding.original(i, i + 1)
-        assert char == " " or char in fold(text[start:end])
+        assert char == " " or char in search_key(text[start:end])
 
 
 def test_every_character_folds_by_itself() -> None:
@@ -173,7 +174,7 @@ def find(text: str) -> list[tuple[str, str]]:
         ("What is the capital of New Zeeland?", [("New Zeeland", "new zealand")]),
         ("Nwe Zealand", []),
         ("AUDIO  INTERCHNAGE FILE", [("AUDIO  INTERCHNAGE FILE", "audio interchange file")]),
-        ("Who founded Müllerr?", [("Müllerr", "müller")]),
+        ("Who founded Müllerr?", [("Müllerr", "muller")]),
         ("Who founded Falcn 9?", [("Falcn 9", "falcon 9")]),
     ],
 )
