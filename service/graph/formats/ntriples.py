@@ -82,9 +82,7 @@ class NTriplesReader(Reader):
         if is_first and is_results(text):
             self._columns = text.count("\t") + 1
             if self._columns != RESULT_COLUMNS:
-                raise GraphFileError(
-                    f"results of SPARQL with {self._columns} columns are no facts: SELECT ?subject ?relation ?object"
-                )
+                raise GraphFileError(WRONG_RESULTS.format(self._columns))
             return
         if self._columns:
             text = to_triple(text)
@@ -160,6 +158,7 @@ class NTriplesReader(Reader):
 
 
 RESULT_COLUMNS = 3
+WRONG_RESULTS = "results of SPARQL with {} columns are no facts: SELECT ?subject ?relation ?object"
 
 
 def is_results(text: str) -> bool:

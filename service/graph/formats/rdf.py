@@ -1,4 +1,4 @@
-"""Facts and names from Turtle, TriG, RDF/XML and JSON-LD, which Oxigraph parses as streams.
+"""Facts and names from Turtle, TriG, RDF/XML, JSON-LD and SPARQL's results as JSON, which Oxigraph parses as streams.
 
 A statement may take many lines, and what follows a fault cannot be told apart surely. So a fault ends the file.
 """
@@ -13,13 +13,14 @@ from typing import Any, BinaryIO, cast
 
 import pyoxigraph as ox
 
-from service.graph.formats.ntriples import Node, NTriplesReader
+from service.graph.formats.ntriples import RESULT_COLUMNS, WRONG_RESULTS, Node, NTriplesReader
 from service.graph.formats.row import GraphFileError, Refused, Result, Skipped, excerpt
 
-SYNTAXES = {
+SYNTAXES: dict[str, ox.RdfFormat | ox.QueryResultsFormat] = {
     "ttl": ox.RdfFormat.TRIG,  # every Turtle document is one of TriG
     "rdf": ox.RdfFormat.RDF_XML,
     "jsonld": ox.RdfFormat.JSON_LD,
+    "srj": ox.QueryResultsFormat.JSON,
 }
 HEAD_BYTES = 1 << 16  # bytes of the beginning, in which a syntax shows itself
 MAX_STATEMENT_BYTES = 2_000_000
@@ -33,6 +34,7 @@ TURTLE = re.compile(
 XML = re.compile(rb"<\?xml\b|<!--|<!DOCTYPE\b|<(?:[\w.-]+:)?RDF[\s>]")
 NAMESPACE = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"  # that of an RDF/XML file, and of no other XML
 JSON = re.compile(rb"[\[{]")
+RESULTS = re.compile(rb'"head"\s*:\s*\{[^{}]*"vars"\s*:')
 KEYWORD = re.compile(rb'"@(?:context|id|graph|type)"\s*:')
 ENTITY = re.compile(rb"<!ENTITY\b", re.I)
 ROOT = re.compile(rb"<[A-Za-z_]")
@@ -44,7 +46,7 @@ def find_syntax(head: bytes) -> str | None:
     if XML.match(bare):
         return "rdf" if NAMESPACE in bare else None
     if JSON.match(bare):
-        return "jsonld" if KEYWORD.search(bare) else None
+        return "srj" if RESULTS.search(bare) else "jsonld" if KEYWORD.search(bare) else None
     start = COMMENTS.match(bare)
     return "ttl" if TURTLE.match(bare, start.end() if start else 0) else None
 
@@ -69,10 +71,10 @@ class RdfReader(NTriplesReader):
         """
         source = _Source(file)
         try:
-            for quad in self.parse(source):
+            for statement in self.parse(source):
                 self.count, source.n_bytes = self.count + 1, 0
                 try:
-                    yield self._row(quad, self.count)
+                    yield self._row(to_quad(statement), self.count)
                 except Skipped as skipped:
                     self.skipped[skipped.why] += 1
                 except Refused as refused:
@@ -97,7 +99,7 @@ class RdfReader(NTriplesReader):
             node = self._blank_nodes.setdefault(node.value, ox.BlankNode(f"b{number}"))
         return super().node_id(field, node)
 
-    def parse(self, source: _Source) -> Iterator[ox.Quad]:
+    def parse(self, source: _Source) -> Iterator[ox.Quad | ox.QuerySolution]:
         """Yield the statements of a file; raise GraphFileError for XML entities."""
         head = source.peek(MAX_HELD_BYTES + 1 if self.format == "jsonld" else HEAD_BYTES)
         root = ROOT.search(head)
@@ -109,7 +111,31 @@ class RdfReader(NTriplesReader):
             return ox.parse(input=cast(BinaryIO, source), format=ox.RdfFormat.STREAMING_JSON_LD)
         if self.format == "jsonld":
             return ox.parse(input=BytesIO(fill_contexts(head)), format=ox.RdfFormat.JSON_LD)
-        return ox.parse(input=cast(BinaryIO, source), format=SYNTAXES[self.format])
+        syntax = SYNTAXES[self.format]
+        if isinstance(syntax, ox.QueryResultsFormat):
+            return parse_results(cast(BinaryIO, source), syntax)
+        return ox.parse(input=cast(BinaryIO, source), format=syntax)
+
+
+def parse_results(file: BinaryIO, syntax: ox.QueryResultsFormat) -> Iterator[ox.QuerySolution]:
+    """Return the solutions of a query; raise GraphFileError where they have other columns than a fact."""
+    results = ox.parse_query_results(input=file, format=syntax)
+    n_columns = len(results.variables) if isinstance(results, ox.QuerySolutions) else 0
+    if n_columns != RESULT_COLUMNS:
+        raise GraphFileError(WRONG_RESULTS.format(n_columns))
+    return cast(ox.QuerySolutions, results)
+
+
+def to_quad(statement: ox.Quad | ox.QuerySolution) -> ox.Quad:
+    if isinstance(statement, ox.Quad):
+        return statement
+    terms: tuple[Any, ...] = tuple(statement)
+    if None in terms:
+        raise Skipped("empty_cell")
+    try:
+        return ox.Quad(*terms)
+    except TypeError as error:
+        raise Refused("the subject or the relation is a text, and not an IRI", "syntax") from error
 
 
 class _Source(RawIOBase):

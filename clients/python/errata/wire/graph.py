@@ -9,7 +9,7 @@ from pydantic import Field
 from errata.wire.base import CommitVersion, Printable, Request, Response, Version
 from errata.wire.edits import CommitRequest, EditReceipt
 
-Format = Literal["tsv", "csv", "xlsx", "nt", "nq", "ttl", "rdf", "jsonld", "wikidata"]
+Format = Literal["tsv", "csv", "xlsx", "nt", "nq", "ttl", "rdf", "jsonld", "srj", "wikidata"]
 
 
 class EntityFact(Response):

@@ -1,6 +1,7 @@
 """Turtle, TriG, RDF/XML, JSON-LD and N-Quads give the rows that N-Triples of the same statements give."""
 
 import gzip
+import json
 from collections.abc import Iterator
 from io import BytesIO, RawIOBase
 
@@ -9,7 +10,7 @@ import pytest
 
 from service.graph.formats import rdf
 from service.graph.formats.reader import GraphFileReader
-from service.graph.formats.row import GraphFileError
+from service.graph.formats.row import GraphFileError, Rejection, Row
 from tests.service.graph.formats.drive import read
 
 TURTLE = """# Cities
@@ -174,3 +175,40 @@ def test_large_json_ld_is_read_as_a_stream(monkeypatch: pytest.MonkeyPatch) -> N
         read(last)
     monkeypatch.setattr(rdf, "MAX_HELD_BYTES", 1_000_000)
     assert len(list(GraphFileReader("jsonld").read(BytesIO(last)))) == 1_000
+
+
+def results(*rows: tuple[dict[str, str] | None, ...], n_columns: int = 3) -> bytes:
+    names = "spov"[:n_columns]
+    bindings = [{name: term for name, term in zip(names, row, strict=True) if term} for row in rows]
+    return json.dumps({"head": {"vars": list(names)}, "results": {"bindings": bindings}}).encode()
+
+
+def test_results_of_sparql_as_json_are_read_as_terms() -> None:
+    peru = {"type": "uri", "value": "http://www.wikidata.org/entity/Q419"}
+    capital = {"type": "uri", "value": "http://www.wikidata.org/prop/direct/P36"}
+    text = {"type": "literal", "xml:lang": "en", "value": "Lima"}
+    number = {"type": "literal", "datatype": "http://www.w3.org/2001/XMLSchema#integer", "value": "+5"}
+    file = results(
+        (peru, capital, text), (peru, capital, None), (text, capital, peru), (peru, capital, number)
+    )
+    reader = GraphFileReader()
+    first, rejection, last = reader.read(BytesIO(file))
+    assert (reader.format, reader.lines, reader.skipped) == ("srj", 4, {"empty_cell": 1})
+    assert isinstance(first, Row)
+    assert (first.subject, first.relation, first.object) == ("Q419", "P36", "Lima")
+    assert isinstance(last, Row)
+    assert (last.object, last.line) == ("5", 4)
+    assert rejection == Rejection(3, "the subject or the relation is a text, and not an IRI", "syntax")
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        (results(n_columns=2), r"2 columns are no facts: SELECT \?subject"),
+        (results(n_columns=3)[:-3], "cannot be read"),
+        (b'{"head": {"vars": []}, "boolean": true}', "0 columns"),
+    ],
+)
+def test_other_results_of_sparql_are_refused(file: bytes, reason: str) -> None:
+    with pytest.raises(GraphFileError, match=reason):
+        list(GraphFileReader().read(BytesIO(file)))

@@ -64,7 +64,7 @@ def test_a_damaged_file_gives_rows_rejections_or_one_error(format: str, places: 
 def test_a_format_nobody_knows_is_refused_with_the_ones_there_are() -> None:
     with pytest.raises(
         GraphFileError,
-        match="no format 'xml': choose one of tsv, csv, xlsx, nt, nq, ttl, rdf, jsonld, wikidata",
+        match="no format 'xml': choose one of tsv, csv, xlsx, nt, nq, ttl, rdf, jsonld, srj, wikidata",
     ):
         GraphFileReader("xml")
 

@@ -41,8 +41,8 @@ def import_(
     """Fill the knowledge graph from a file, in one commit.
 
     TSV (.spo) of subject, relation and object, CSV or an Excel workbook whose first line names these columns,
-    RDF (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD), or Wikidata JSON. With --subject, a table as a spreadsheet
-    has it. Commas, semicolons or tabs may stand between the columns of CSV.
+    RDF (N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD, SPARQL's results), or Wikidata JSON. With --subject, a
+    table as a spreadsheet has it. Commas, semicolons or tabs may stand between the columns of CSV.
 
     Args:
         file (FILE): The file with triples; - is stdin.
