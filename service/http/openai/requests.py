@@ -89,6 +89,7 @@ class ChatOptions(wire.Request):
 
     version: wire.Version | None = None
     min_version: wire.Version | None = None
+    as_of: wire.Day | None = None
     kg: Literal["graph", "none"] = "graph"
     context: wire.Passages | None = None
     candidates: Annotated[list[wire.Text], Field(min_length=1, max_length=wire.MAX_BATCH)] | None = None

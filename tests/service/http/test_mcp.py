@@ -54,6 +54,8 @@ async def test_a_client_asks_proposes_and_looks_back(app: FastAPI, url: str) -> 
         assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
         answer = await call(client, "ask", question="what is the capital of peru?")
         assert (answer["answer"], answer["version"]) == ("Lima", 0)
+        old = await call(client, "ask", question="what is the capital of peru?", as_of="1975-03-31")
+        assert old["as_of"] == "1975-03-31" < answer["as_of"]
         proposal = await call(client, "propose_correction", **EDIT, message="Bo left")
         assert (proposal["number"], proposal["state"], proposal["author"]) == (1, "open", "admin")
         assert proposal["report"]["edits"][0]["holds"]
@@ -90,6 +92,7 @@ async def test_a_refusal_of_a_route_is_an_error_of_the_tool(app: FastAPI, url: s
         ("ask", {"question": "q", "version": -1}, ["version: has to be 0 or more"]),
         ("ask", {"question": "q", "version": "new"}, ["version: has to be a whole number"]),
         ("ask", {"question": "x" * 10_001}, ["question: may have 10,000 characters"]),
+        ("ask", {"question": "q", "as_of": "1975"}, ["as_of: is no day: write it as"]),
         ("worklist", {"limit": 1_000}, ["limit: has to be 200 or less"]),
         (
             "propose_correction",

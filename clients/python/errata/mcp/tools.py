@@ -29,6 +29,7 @@ REPLY = (
     "score",
     "model",
     "version",
+    "as_of",
     "edited_in",
     "facts",
     "place",
@@ -42,6 +43,9 @@ Model = Annotated[
 ]
 Context = str | list[str] | None
 Version = Annotated[int | None, Field(description="A version of the ledger; by default the newest.", ge=0)]
+AsOf = Annotated[
+    str | None, Field(description="The day on which the facts are current, as 2027-06-01; by default today.")
+]
 
 
 class Routes(Protocol):
@@ -66,10 +70,21 @@ class Tools:
         self._routes, self._refusal = routes, refusal
 
     async def ask(
-        self, question: Question, model: Model = None, context: Context = None, version: Version = None
+        self,
+        question: Question,
+        model: Model = None,
+        context: Context = None,
+        version: Version = None,
+        as_of: AsOf = None,
     ) -> JSON:
         """Answer a question, or say that no system is sure. A context is a text, or several, that have the answer."""
-        fields = {"question": question, "model": model, "context": context, "version": version}
+        fields = {
+            "question": question,
+            "model": model,
+            "context": context,
+            "version": version,
+            "as_of": as_of,
+        }
         reply = await self._send("/v1/answers", _without_none(fields))
         return {name: reply.get(name) for name in REPLY}
 

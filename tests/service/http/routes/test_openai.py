@@ -113,6 +113,15 @@ async def test_who_is_declined_reads_why(client: openai.AsyncOpenAI) -> None:
     assert [delta.content for delta in deltas] == [None] * 3
 
 
+async def test_an_answer_has_the_day_that_was_asked_for_and_today_without(client: openai.AsyncOpenAI) -> None:
+    completion = await ask(client, PERU, extra_body={"errata": {"as_of": "1975-03-31"}})
+    response = await client.responses.create(
+        model="toy", input=PERU, extra_body={"errata": {"as_of": "1975-03-31"}}
+    )
+    assert [answer(reply).as_of for reply in (completion, response)] == ["1975-03-31"] * 2
+    assert answer(await ask(client, PERU)).as_of > "2026"
+
+
 async def test_a_stream_has_the_role_the_text_the_end_and_the_usage(client: openai.AsyncOpenAI) -> None:
     pieces = await client.chat.completions.create(
         model="toy", messages=user(PERU), stream=True, stream_options={"include_usage": True}
@@ -213,6 +222,7 @@ async def test_what_cannot_be_kept_to_is_refused_by_name(client: openai.AsyncOpe
         ({"max_tokens": 0}, "max_tokens", "has to be 1 or more"),
         ({"n": True}, "n", "leave it out or send 1"),
         ({"errata": {"version": -1}}, "errata.version", "has to be 0 or more"),
+        ({"errata": {"as_of": "1975"}}, "errata.as_of", "is no day: write it as"),
         ({"errata": {"verison": 1}}, "errata.verison", "is no field"),
         ({"errata": {"version": 0, "min_version": 1}}, None, "leave one out"),
         ({"errata": {"context": "Peru is"}}, None, "does not read `context`"),
