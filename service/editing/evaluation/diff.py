@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
 from errata.wire import Diff, EditReport, FactChange, ImportedTriple, MemoryChange, Outcome
 from errata.wire.wording import normalize_question
@@ -214,17 +214,28 @@ async def diff_facts(
     for (subject, relation), last in triples.items():
         old, new = (_list_values(side[subject], relation) for side in (before, after))
         changes += [
-            _describe_switch(text, by_id.get(old[text], last), "removed") for text in old if text not in new
+            _describe_switch(text, by_id.get(old[text]), last, "removed") for text in old if text not in new
         ]
         changes += [
-            _describe_switch(text, by_id.get(new[text], last), "added") for text in new if text not in old
+            _describe_switch(text, by_id.get(new[text]), last, "added") for text in new if text not in old
         ]
     return changes
 
 
-def _describe_switch(text: str, edit: EditRecord, change: Literal["added", "removed"]) -> FactChange:
+def _describe_switch(
+    text: str, writer: EditRecord | None, last: EditRecord, change: Literal["added", "removed"]
+) -> FactChange:
+    """Describe a value by the edit that wrote it, if it is one of these, or else by the last of its relation."""
+    edit = writer or last
     note = read_note(edit)
     assert isinstance(note, FactNote), "an edit with a triple notes a fact"
+    qualifiers: dict[str, Any] = dict(note.qualifiers or {}) if writer else {}
     return FactChange(
-        edit=edit.id, subject=note.subject, relation=note.relation, object=text, act=note.act, change=change
+        edit=edit.id,
+        subject=note.subject,
+        relation=note.relation,
+        object=text,
+        act=note.act,
+        change=change,
+        **qualifiers,
     )

@@ -232,6 +232,12 @@ class FactChange(Response):
     """Of an import, the triples that its commit lists."""
     change: Literal["added", "removed"]
     """"added" if the later version has it."""
+    begin: str = ""
+    """The first date at which it holds, "" where the edit names none; so are `end`, `time`, `unit` and `rank`."""
+    end: str = ""
+    time: str = ""
+    unit: str = ""
+    rank: str = ""
 
 
 class MemoryChange(Response):

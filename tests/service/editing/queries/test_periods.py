@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from errata.bulk.records import make_rows
+from errata.cli.render.graph import draw_fact_change
 from errata.wire import ActiveEditList, FactItem, TableQuery
 from pydantic import ValidationError
 
@@ -14,7 +15,7 @@ from models.graph.statement import Statement
 from service.editing.editor import Editor
 from service.editing.operations import ListActiveEdits, MakeTable
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.requests import edits, revert
+from tests.service.editing.requests import diff, edits, revert
 from tests.service.graph.requests import answers, entity, import_file, values
 from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
@@ -201,3 +202,22 @@ async def test_a_file_of_edits_has_columns_for_what_qualifies_a_fact(editor: Edi
     titles, [row] = make_rows(exports)
     cells = dict(zip(titles, row, strict=True))
     assert {name: cells[name] for name in fields} == fields
+
+
+async def test_a_difference_shows_when_its_facts_hold(editor: Editor) -> None:
+    fact = {
+        "subject": "Riverton",
+        "relation": "mayor",
+        "object": "Ina Dorn",
+        "begin": "2019",
+        "end": "2023-05",
+    }
+    await edits(editor, fact)
+    await edits(
+        editor, {"subject": "Riverton", "relation": "height", "object": "12", "unit": "foot", "time": "2024"}
+    )
+    mayor, height = (await diff(editor, 0, 2)).facts
+    assert (mayor.begin, mayor.end, mayor.time, mayor.unit) == ("2019", "2023-05", "", "")
+    assert (height.time, height.unit) == ("2024", "foot")
+    assert "Riverton · mayor · Ina Dorn · from 2019 to 2023-05" in draw_fact_change(mayor).plain
+    assert draw_fact_change(height).plain.startswith("+ Riverton · height · 12 foot · of 2024  add")

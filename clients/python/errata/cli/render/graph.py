@@ -64,7 +64,14 @@ def describe_act(notes: Mapping[str, JsonValue]) -> str:
 def draw_fact_change(change: wire.FactChange) -> Text:
     """Draw a line of a difference: a triple that only one of the two versions has."""
     parts = [one_line(part) for part in (change.subject, change.relation, change.object) if part]
-    return _draw_side(change, " · ".join(parts), change.act)
+    return _draw_side(change, " · ".join([*parts, *describe_qualifiers(change)]), change.act)
+
+
+def describe_qualifiers(fact: wire.FactChange | wire.EntityFact) -> list[str]:
+    """Describe the period of a fact and its rank; what it does not have is left out."""
+    bounds = {"from": fact.begin, "to": fact.end, "of": fact.time}
+    period = " ".join(f"{word} {one_line(text)}" for word, text in bounds.items() if text)
+    return [part for part in (period, one_line(fact.rank)) if part]
 
 
 def draw_memory_change(change: wire.MemoryChange) -> Text:
@@ -180,9 +187,7 @@ def _draw_facts(facts: Sequence[wire.EntityFact]) -> RenderableType:
         if isinstance(fact, wire.RemovedFact):
             since = f"{since}, removed in version {fact.removed_in}"
         origin = f"{since} · {fact.edit}" if fact.edit else since
-        bounds = {"from": fact.begin, "to": fact.end, "of": fact.time}
-        period = " ".join(f"{word} {text}" for word, text in bounds.items() if text)
-        origin = " · ".join(filter(None, (period, fact.rank, origin)))
+        origin = " · ".join([*describe_qualifiers(fact), origin])
         object_id = f"{fact.object_id} (by its name)" if fact.linked_text else fact.object_id
         object_name = "no label is known of " * fact.unlabelled + object_id
         table.add_row("" if title == previous else title, one_line(fact.object), object_name, origin)
