@@ -96,7 +96,7 @@ Phase = Literal["choosing", "reading", "asking"]
 
 @dataclass(frozen=True)
 class Second:
-    """The reader of all systems, which reads the windows that the model's attention and memory picked, once more."""
+    """The reader of all systems, which reads the windows that were chosen once more, without a memory."""
 
     reader: SpanReader  # reads a window with the question, without what stands before it
     share: float  # its share of the logits; the rest is the model's

@@ -28,7 +28,16 @@ from models.confidence import Confidence
 from models.encoder.weights import find
 from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.model import ErnieDoc
-from models.kit.checkpoint import CONFIG, WEIGHTS, CheckpointError, differing, fill, fitting, read_verified
+from models.kit.checkpoint import (
+    CONFIG,
+    WEIGHTS,
+    CheckpointError,
+    differing,
+    fill,
+    fitting,
+    read_sums,
+    read_verified,
+)
 from models.kit.checkpoint import save as write
 
 WORDS = "embeddings.word_emb.weight"
@@ -152,6 +161,16 @@ def save(
         folder.mkdir(parents=True, exist_ok=True)
         tokenizer.save(str(folder / TOKENIZER))
     write(folder, {WEIGHTS: tensors}, {CONFIG: config}, (TOKENIZER,) if tokenizer else ())
+
+
+def save_settings(folder: Path, settings: Settings) -> None:
+    """Change how the checkpoint of a folder reads documents; its other files stay as they are.
+
+    Raises:
+        CheckpointError: A file is missing or damaged.
+    """
+    config = read_verified(folder, FILES).json(CONFIG) | {"reading": asdict(settings)}
+    write(folder, {}, {CONFIG: config}, [name for name in read_sums(folder) if name != CONFIG])
 
 
 def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Checkpoint:

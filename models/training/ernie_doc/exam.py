@@ -15,10 +15,9 @@ from models.training.ernie_doc.composed import MIDDLE, build_world, compose, com
 from models.training.ernie_doc.examples import MOST_TOKENS
 from models.training.reading.exam import exam_texts as read_hands
 from models.training.reading.outcomes import Outcome
-from models.training.reading.written.texts import HELD_HAND, Split, Text
+from models.training.reading.written.texts import HELD_HAND, Text
 
 N_COMPOSED = 20  # documents made of the pack's facts, in an exam
-LONGEST = "20,000 tokens"  # name of the longest documents, which are read in one way only
 READINGS: Mapping[str, Mapping[str, Any]] = {
     "with": {},
     "without": {"uses_memory": False},
@@ -33,21 +32,26 @@ MORE_READINGS = {
 LONG_PARTS = 8  # parts of the longest documents, of 2,000 tokens each
 N_ASKED = 25  # questions to one document of that length; each reads some 200 windows
 N_CHOOSE = 12  # texts of each hand that are asked about to choose; all of them for the test
-N_LONG = {"choose": 1, "test": 2}  # documents of that length
+N_LONG = 2  # documents of that length
 
 
-def exam_texts(pack: Pack, split: Split, seed: int) -> dict[str, Sequence[Text]]:
-    """Return the texts of an exam: passages, documents, and composed ones of several lengths."""
-    rng, world = random.Random(seed), build_world(pack, split)
-    hands = read_hands(split)
-    if split == "choose":
-        hands = {hand: rng.sample(texts, min(N_CHOOSE, len(texts))) for hand, texts in hands.items()}
-    longest = [compose_long(world, LONG_PARTS, rng) for _ in range(N_LONG.get(split, 0))]
+def choosing_texts(seed: int) -> dict[str, Sequence[Text]]:
+    """Return the texts to choose by: some of each hand but the one that is held out, none made of the pack's facts."""
+    rng, hands = random.Random(seed), read_hands("choose")
+    return {hand: rng.sample(texts, min(N_CHOOSE, len(texts))) for hand, texts in hands.items() if texts}
+
+
+def exam_texts(pack: Pack, seed: int) -> dict[str, Sequence[Text]]:
+    """Return the texts of the exam: passages, documents, and composed ones of several lengths."""
+    rng, world = random.Random(seed), build_world(pack, "test")
+    longest = [compose_long(world, LONG_PARTS, rng) for _ in range(N_LONG)]
     return {
-        **hands,
+        **read_hands("test"),
         "composed": [compose(world, MIDDLE, rng) for _ in range(N_COMPOSED)],
         "2,000 tokens": [compose_long(world, 1, rng) for _ in range(N_COMPOSED // 2)],
-        LONGEST: [replace(text, questions=tuple(rng.sample(text.questions, N_ASKED))) for text in longest],
+        "20,000 tokens": [
+            replace(text, questions=tuple(rng.sample(text.questions, N_ASKED))) for text in longest
+        ],
     }
 
 

@@ -12,7 +12,7 @@ from models.device import resolve_device
 from models.encoder.bert import WIDTH
 from models.encoder.minilm import MiniLM
 from models.ernie_doc.answer import MOST_WINDOWS, AnswerRule, Chooser, Second
-from models.ernie_doc.checkpoint import Checkpoint, Settings, load, load_tokenizer, save
+from models.ernie_doc.checkpoint import Checkpoint, Settings, load, load_tokenizer, save, save_settings
 from models.ernie_doc.reader import Packing, Reader
 from models.ernie_doc.state import RecentStates
 from models.kit.checkpoint import WEIGHTS
@@ -23,7 +23,7 @@ from models.reading.checkpoint import load as load_reader
 from models.reading.checkpoint import read_tensors
 from models.reading.spans import SpanRule
 from models.training.ernie_doc.composed import build_world
-from models.training.ernie_doc.exam import LONGEST, READINGS, Exam, exam_texts, readings_of
+from models.training.ernie_doc.exam import READINGS, Exam, choosing_texts, exam_texts, readings_of
 from models.training.ernie_doc.examples import Examples
 from models.training.ernie_doc.learning import Learning, build_model
 from models.training.kit.card import fill_card
@@ -45,10 +45,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--start", type=Path, help="checkpoint whose positions are kept; without one they are random"
     )
+    parser.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="choose the reader's share and fit the confidence again first",
+    )
 
 
 def train(run: Run) -> bool:
-    """Train on documents and on the facts of a pack, choose the reader's share, and write the checkpoint."""
+    """Train on documents and on the facts of a pack, and write the weights, without the settings of reading."""
     plan, tokenizer = run.plan, load_tokenizer()
     with DataFiles(run.pack) as files:
         world = build_world(Pack.load(run.pack), "train")
@@ -60,20 +65,17 @@ def train(run: Run) -> bool:
     learning = Learning(plan, model, examples, make_packing(plan, tokenizer), run.say, layers)
     if not run.take(learning, files.fingerprint(plan.to_json(), reader=digest(READER / WEIGHTS))):
         return False
-    run.say("fitting the confidence")
-    settings = choose_settings(run, Checkpoint(model, "choosing"), tokenizer)
-    save(model.cpu(), run.out, "minilm", torch.float16, settings)
+    save(model.cpu(), run.out, "minilm", torch.float16)
     return True
 
 
 def choose_settings(run: Run, checkpoint: Checkpoint, tokenizer: Tokenizer) -> Settings:
     """Return the reader's share with the highest F1 on the texts for choosing, and the scale of answers with it."""
-    plan, choices = run.plan, list[tuple[float, Settings]]()
-    parts = exam_texts(Pack.load(run.pack), "choose", plan.seed)
+    plan, choices, parts = run.plan, list[tuple[float, Settings]](), choosing_texts(run.plan.seed)
     exam = open_exam(run, checkpoint, tokenizer)
     for share in plan.exam.shares:
         rule = make_rule(run, share)
-        outcomes = {name: exam.ask(part, rule) for name, part in parts.items() if part and name != LONGEST}
+        outcomes = {name: exam.ask(part, rule) for name, part in parts.items()}
         scale = calibrate(outcomes)
         f1 = fmean(by_kind(part, scale)["all"].f1 for part in outcomes.values())
         run.say(f"the reader's share {share}: F1 {f1:.1f}")
@@ -82,14 +84,15 @@ def choose_settings(run: Run, checkpoint: Checkpoint, tokenizer: Tokenizer) -> S
 
 
 def measure(run: Run) -> None:
-    """Measure the checkpoint, and write its card beside it."""
+    """Choose the settings of reading if there are none or `--calibrate` asks for it, measure, and write the card."""
     checkpoint, tokenizer, figures = load(run.out, _device(run)), load_tokenizer(), {}
     settings = checkpoint.settings
-    if settings is None:
-        raise SystemExit(f"{run.out} has no settings of reading: train it first, without --measure")
+    if settings is None or run.options.calibrate:
+        settings = choose_settings(run, checkpoint, tokenizer)
+        save_settings(run.out, settings)
     rule = make_rule(run, settings.reader_share)
     exam = open_exam(run, checkpoint, tokenizer)
-    for name, part in exam_texts(Pack.load(run.pack), "test", run.plan.seed).items():
+    for name, part in exam_texts(Pack.load(run.pack), run.plan.seed).items():
         for reading in readings_of(name):
             outcomes = exam.ask(part, replace(rule, **READINGS[reading]))
             for kind, row in by_kind(outcomes, settings.confidence).items():

@@ -16,6 +16,7 @@ from models.ernie_doc.answer import (
     Choice,
     Chooser,
     Progress,
+    Second,
     answer,
     answer_in_steps,
     ask_windows,
@@ -23,6 +24,7 @@ from models.ernie_doc.answer import (
 )
 from models.ernie_doc.reader import Reader
 from models.ernie_doc.state import RecentStates, State
+from models.reading.checkpoint import load as load_reader
 from models.reading.document import Document, DocumentRefused
 from models.reading.spans import SpanRule, Window, cover
 from tests.models.ernie_doc.tiny import ROOM, Counter, chooser, document, text, tiny_reader, tokenizer
@@ -115,6 +117,19 @@ def test_without_memory_the_windows_are_read_alone() -> None:
     with_memory, without = (read_logits(reader, content, uses_memory=uses) for uses in (True, False))
     assert torch.allclose(with_memory[0], without[0], atol=1e-5)
     assert not torch.allclose(with_memory[1:], without[1:], atol=1e-3)
+
+
+def test_the_second_reader_has_its_share_of_the_logits_of_a_window() -> None:
+    content, question, second = document(text(10)), ids(QUESTION).tolist(), load_reader()
+    own = read_logits(tiny_reader(), content)[0]
+    (read,) = second.point([(question, content.ids.tolist())])
+    for share in (0.25, 1.0):
+        (mixed,) = Second(second, share).mix([own], question, [content.ids.tolist()])
+        torch.testing.assert_close(mixed, (1 - share) * own[: len(read)] + share * read)
+    only = replace(RULE, second=Second(second, 1.0))
+    result = answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), only)
+    best = result.spans[0]
+    assert best.null == pytest.approx(float(read[0].sum()), abs=1e-4)
 
 
 def test_a_document_of_half_words_has_no_span() -> None:

@@ -10,11 +10,11 @@ from safetensors.torch import load_file, save_file
 
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
-from models.ernie_doc.checkpoint import FILES, WORDS, Settings, load, minilm_weights, save
+from models.ernie_doc.checkpoint import FILES, WORDS, Settings, load, minilm_weights, save, save_settings
 from models.ernie_doc.model import ErnieDoc
 from models.kit.checkpoint import CONFIG as CONFIG_FILE
 from models.kit.checkpoint import WEIGHTS, CheckpointError, write_sums
-from tests.models.ernie_doc.tiny import CONFIG, tiny_model
+from tests.models.ernie_doc.tiny import CONFIG, tiny_model, tokenizer
 
 MINILM = replace(CONFIG, vocab=30522, width=384, heads=12, inner=1536)
 
@@ -31,6 +31,21 @@ def test_a_saved_model_is_the_same_when_it_is_loaded(tmp_path: Path, shares_bias
     assert checkpoint.model.config == model.config
     for name, value in model.state_dict().items():
         assert checkpoint.model.state_dict()[name].equal(value), name
+
+
+def test_settings_change_and_the_other_files_keep_their_bytes(tmp_path: Path) -> None:
+    settings = Settings(3, 2, 4, Confidence((1.0, 2.0, 3.0), 0.5, 0.25))
+    save(tiny_model(), tmp_path, settings=settings, tokenizer=tokenizer())
+    weights, before = (tmp_path / WEIGHTS).read_bytes(), load(tmp_path)
+    save_settings(tmp_path, replace(settings, reader_share=0.65))
+    after = load(tmp_path)
+    assert (tmp_path / WEIGHTS).read_bytes() == weights
+    assert after.settings == replace(settings, reader_share=0.65)
+    assert after.tokenizer is not None
+    assert after.digest != before.digest
+    (tmp_path / WEIGHTS).write_bytes(weights[:-1])
+    with pytest.raises(CheckpointError, match="is damaged"):
+        save_settings(tmp_path, settings)
 
 
 def test_equal_weights_have_equal_digests(tmp_path: Path) -> None:

@@ -13,12 +13,13 @@ from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reader import Packing, Reader
 from models.training.ernie_doc.batch import NONE, collate, draw_rows, read_memories
 from models.training.ernie_doc.composed import MIDDLE, SHORT, SUBJECTS, World, compose
+from models.training.ernie_doc.exam import N_CHOOSE, choosing_texts
 from models.training.ernie_doc.examples import Examples, Passage
 from models.training.ernie_doc.learning import Learning, build_model
 from models.training.ernie_doc.training import PLAN as DEFAULT
 from models.training.kit.plan import Plan
 from models.training.kit.progress import Progress
-from models.training.reading.written.texts import Text, check
+from models.training.reading.written.texts import HELD_HAND, PASSAGES, Text, check, read_texts
 from tests.models.training import toys
 from tests.models.training.toys import ERNIE_DOC as PLAN
 
@@ -136,3 +137,13 @@ def test_a_named_subject_is_not_named_where_its_fact_is(world: World) -> None:
 
 def world_names(world: World) -> set[str]:
     return {facts[0].subject.label for facts in world.by_subject.values()}
+
+
+def test_the_texts_to_choose_by_are_of_every_hand_but_the_one_that_is_held_out() -> None:
+    texts = choosing_texts(DEFAULT.seed)
+    hands = {f"passages {path.stem}" for path in PASSAGES.glob("*.jsonl")}
+    assert texts.keys() == {"documents", *hands} - {f"passages {HELD_HAND}"}
+    held = {text.text for text in read_texts("test", PASSAGES)}
+    for part in texts.values():
+        assert len(part) == N_CHOOSE
+        assert not held & {text.text for text in part}
