@@ -42,9 +42,9 @@ FIGURES = (
     ),
     (
         "ernie-doc",
-        "documents; passages of a hand that was never read; 20,000 tokens (F1)",
-        "documents/with/all/f1",
-        "passages c/with/all/f1",
+        "documents; 2,000; 20,000 tokens (F1)",
+        "written/with/all/f1",
+        "2,000 tokens/with/all/f1",
         "20,000 tokens/with/all/f1",
     ),
     (
