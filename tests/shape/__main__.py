@@ -1,14 +1,15 @@
 """The shape of the code: `python -m tests.shape [--at REVISION] [PATH ...]` prints it, `--lint` holds it.
 
 `--lint` exits with 1 if a name is a pronoun or a participle, if a limit of `limits.toml` is exceeded, or if a test or
-a Markdown file has a riddle such as "nobody", or if the table of files in a folder's README is stale. `--prose` lists
-every fault of prose, those that the limits still allow, too.
+a Markdown file has a riddle such as "nobody", or if the table of files in a folder's README is stale, or if a file
+seems to hold two ideas (`ideas.py`). `--prose` lists every fault of prose, those that the limits still allow, too.
 """
 
 import argparse
 import sys
 
 from tests.shape.figures import table
+from tests.shape.ideas import check_ideas
 from tests.shape.limits import exceeded_shapes, exceeded_words, find_exceeded, read_limits
 from tests.shape.links import list_pages
 from tests.shape.names import find_forbidden_names
@@ -41,11 +42,15 @@ def main() -> None:
         if not args.paths:
             problems += exceeded_weights(sources, limits["statements"])
             problems += exceeded_shapes(sources, limits["area"])
-            problems += exceeded_words(pages, limits["pages"]["words"])
+            problems += [
+                *exceeded_words(pages, limits["pages"]["words"]),
+                *check_ideas(sources, limits["ideas"]),
+            ]
         print("\n".join(problems) or "names, sentences, sizes and tables of files are as they should be")
         sys.exit(bool(problems))
     else:
         print(table(sources), *(f"{part}: {n:,}" for part, n in weigh(sources).items()), sep="\n")
+        print("\nFiles that seem to hold two ideas:", *check_ideas(sources, {}), sep="\n")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.shape.ideas import check_ideas
 from tests.shape.limits import read_limits
 from tests.shape.links import find_broken_links, list_pages
 from tests.shape.sources import ROOT, parse, read_working_tree
@@ -54,6 +55,32 @@ def test_a_link_to_a_file_or_a_heading_that_is_not_there_is_found(tmp_path):
         "a/c.md: ../b.md has no heading for #three",
         "a/c.md: the link to x.md leads nowhere",
     ]
+
+
+LARGE = "    x = 1\n" * 12
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [
+        ('"""A.\n\nB begins,\nand goes on.\n\nC.\n"""\n', None),
+        ('"""A.\n\nB.\n\nC is more.\n"""\n', 'second summary "B."'),
+        ("A = 1\ndef b(): ...\nC = [b]\n", None),
+        ("def b(): ...\nC = 1\n", "line 2 has a constant amid definitions"),
+        (f"import os\ndef a():\n{LARGE}    os\ndef b():\n    os\n", None),
+        (f"def a():\n{LARGE}def b():\n    a()\n{LARGE}", None),
+        (f"from service.c import d\ndef a():\n    d\n{LARGE}def b():\n    d\n{LARGE}", None),
+        (
+            f"import os\ndef a():\n    os\n{LARGE}def b():\n    os\n{LARGE}",
+            "what is around b shares no name with the rest",
+        ),
+    ],
+)
+def test_a_file_with_signs_of_two_ideas_is_named_unless_a_reason_is_known(text, sign):
+    expected = [f"service/a.py: {sign}"] if sign else []
+    assert list(check_ideas({"service/a.py": text, "tests/a.py": text}, {})) == expected
+    complaints = list(check_ideas({"service/a.py": text}, {"service/a.py": "a reason"}))
+    assert complaints == ([] if sign else ["service/a.py: remove it from [ideas], it has one idea"])
 
 
 PAGE = "service/a/README.md"
