@@ -81,7 +81,7 @@ def count_memory():
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
         return None
     sys.path.insert(0, ROOT)
-    from service.machine import count_memory as count
+    from service.machine_memory import count_memory as count
 
     return count()
 

@@ -19,10 +19,10 @@ from ray.serve import Application
 from ray.serve.config import AutoscalingConfig
 
 from service.config import Settings
+from service.cores import count_cores
 from service.editing.editor import EditorDeployment
 from service.http.ingress import IngressDeployment
 from service.http.protocol import MAX_CONNECTIONS
-from service.machine import count_cores
 from service.replicas.replica import ReplicaDeployment
 
 ONE_TRY = 1  # starts of a part that has never run, since it would fail again; Ray restarts one that has run

@@ -1,14 +1,10 @@
 """The service's one settings object, checked before anything starts.
 
-Each setting's description is its help text. Two values do not belong on a command line or in a settings file and come
-from the environment: ERRATA_REDIS_URL, the address of the ledger's Redis, and ERRATA_ADMIN_KEY, the admin key; or from
-the files that ..._FILE names. Both are removed from the environment when they are read, because every process that is
-started later would inherit them. Only the SHA-256 of the key is kept.
+Each setting's description is its help text. Two secrets come from the environment (config_secrets.py).
 """
 
 from __future__ import annotations
 
-import os
 import re
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -39,6 +35,22 @@ PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # default rates where other
 MAX_CONCURRENT = 128  # default for calls of one caller at the same time, there
 ALL = "*"  # key of all models that are not named, in a setting by model
 LOOPBACK_NAMES = ("127.0.0.1", "::1", "localhost")
+
+Port = Annotated[int, Field(ge=1, le=65_535)]
+Count = Annotated[int, Field(ge=1, le=1_024)]
+Probability = Annotated[float, Field(gt=0, le=1)]
+Seconds = Annotated[float, Field(gt=0, le=600)]
+ImportPath = Annotated[
+    str,
+    Field(
+        pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*(\?[^\W\d]\w*=[^&]*(&[^\W\d]\w*=[^&]*)*)?$"
+    ),
+]
+
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]+$", max_length=253), AfterValidator(str.lower)]
+Origin = Annotated[
+    str, Field(pattern=r"^https?://[A-Za-z0-9_.:\[\]-]+$", max_length=300), AfterValidator(str.lower)
+]
 
 
 def is_loopback(host: str) -> bool:
@@ -89,22 +101,8 @@ def _split_by_model(value: Any) -> Any:
     return {name or ALL: choice for name, _, choice in pairs}
 
 
-Port = Annotated[int, Field(ge=1, le=65_535)]
-Count = Annotated[int, Field(ge=1, le=1_024)]
-Probability = Annotated[float, Field(gt=0, le=1)]
-Seconds = Annotated[float, Field(gt=0, le=600)]
-ImportPath = Annotated[
-    str,
-    Field(
-        pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*(\?[^\W\d]\w*=[^&]*(&[^\W\d]\w*=[^&]*)*)?$"
-    ),
-]
 RateText = Annotated[str, AfterValidator(_check_rate)]
 Network = Annotated[str, AfterValidator(_check_network)]
-HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]+$", max_length=253), AfterValidator(str.lower)]
-Origin = Annotated[
-    str, Field(pattern=r"^https?://[A-Za-z0-9_.:\[\]-]+$", max_length=300), AfterValidator(str.lower)
-]
 Devices = Annotated[
     dict[str, Annotated[str, AfterValidator(_check_device)]], BeforeValidator(_split_by_model)
 ]
@@ -417,27 +415,3 @@ def explain(error: ValidationError) -> str:
             message = f"the setting {'.'.join(map(str, place))} cannot be used: {message}{value}"
         sentences.append(message)
     return "; ".join(sentences)
-
-
-class SecretMissing(ValueError):
-    """The file of a secret cannot be read; the text names it."""
-
-
-def take_redis_url() -> str | None:
-    """Read ERRATA_REDIS_URL and remove it; raise SecretMissing if its file cannot be read."""
-    return _take_secret("ERRATA_REDIS_URL")
-
-
-def take_admin_key() -> str | None:
-    """Read ERRATA_ADMIN_KEY and remove it; raise SecretMissing if its file cannot be read."""
-    return _take_secret("ERRATA_ADMIN_KEY")
-
-
-def _take_secret(name: str) -> str | None:
-    value, file = os.environ.pop(name, None), os.environ.pop(f"{name}_FILE", None)
-    if value or not file:
-        return value or None
-    try:
-        return Path(file).read_text(encoding="utf-8").strip() or None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SecretMissing(f"{file}, which {name}_FILE names, cannot be read ({error}): check it") from error

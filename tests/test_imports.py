@@ -121,7 +121,7 @@ MAY = {
             "service.errors",
             "service.config",
         ),
-        *("service.app", "service.machine", "service.logs", "service.tracing"),
+        *("service.app", "service.cores", "service.machine_memory", "service.logs", "service.tracing"),
         *("models.device", "models.systems"),
     },
     "service/errors.py": {"errata.wire"},
@@ -189,6 +189,6 @@ def test_the_client_needs_nothing_of_the_server() -> None:
 
 
 def test_the_test_sees_imports_at_all() -> None:
-    assert "service.errors.NotFound" in imports_of(Path("service/http/responses.py"))
+    assert "service.errors.NotFound" in imports_of(Path("service/http/failures.py"))
     assert len(sources()) > 100
     assert "tests" not in sys.stdlib_module_names

@@ -19,7 +19,8 @@ from typing import Any, TypeAlias
 import httpx
 import jwt
 
-from service.access.caller import ALL_SCOPES, Caller, Scope, find_fault
+from service.access.caller import ALL_SCOPES, Caller, Scope
+from service.access.caller_names import find_fault
 from service.concurrency import Refreshing
 from service.errors import NotReady, Unauthorized
 

@@ -21,17 +21,20 @@ from models.graph.blocks import IMPORT, read_manifest
 from service.access.access import Access
 from service.access.api_keys import KeyStore
 from service.access.audit.audit import Audit
-from service.backup import archive as members
-from service.backup.archive import About, VerifiedBackup, seal
+from service.backup import members
+from service.backup.archive import seal
+from service.backup.members import About
+from service.backup.verified import VerifiedBackup
 from service.concurrency import iterate_in_thread
-from service.curation.upkeep import Reviews
+from service.curation.reviews import Reviews
 from service.errors import InvalidInput, LedgerNotEmpty
 from service.graph.imports.store import ImportStore
 from service.ledger import manifests as rows
-from service.ledger.beside import Reports, Tags
 from service.ledger.manifests import BLOCKS_PER_CALL
+from service.ledger.reports import Reports
 from service.ledger.snapshots import read_page
 from service.ledger.store import RedisLedger
+from service.ledger.tags import Tags
 
 CALLS_PER_MEMBER = 1_000
 

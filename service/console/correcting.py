@@ -1,7 +1,4 @@
-"""Correct: an answer or a fact is written down, tried, and made live with the report of the trial in sight.
-
-Ask: one question to every system side by side, and what each answer rests on.
-"""
+"""Correct: an answer or a fact is written down, tried, and made live with the report of the trial in sight."""
 
 from __future__ import annotations
 
@@ -160,45 +157,3 @@ async def _render(page: Page, form: Form, status: int = 200, **values: Any) -> R
         "is_changed": False,
     }
     return await page.render("correct.html", {**defaults, **values, "form": fields}, status)
-
-
-AUTO = "auto"  # the surest of all systems
-NO_NUMBER = "A version is a whole number: the history lists them."
-
-
-def build_asking_router() -> APIRouter:
-    router = APIRouter()
-
-    @router.get(f"{PATH}/ask")
-    async def ask(page: ConsolePage, question: str = "", version: str = "") -> Response:
-        """Show the answers to a question, if there is one; `version` asks as of then."""
-        question, values = question.strip(), {"question": question, "version": version.strip()}
-        models = [card["id"] for card in (await page.api.get("/v1/models"))["data"]]
-        if not question:
-            return await page.render("ask.html", {**values, "rows": [], "mistakes": []})
-        pin = {"version": read_number(values["version"])} if values["version"] else {}
-        if isinstance(pin.get("version"), str):
-            return await page.render("ask.html", {**values, "rows": [], "mistakes": [NO_NUMBER]}, 422)
-        systems = sorted(models, key=AUTO.__ne__)  # which leads the list where there are several systems
-        questions = [{"question": question, "model": model, **pin} for model in systems]
-        results = (await page.api.post("/v1/answers/batch", {"questions": questions}))["results"]
-        mistakes = {result["problem"]["detail"] if result["problem"] else "" for result in results}
-        if len(mistakes) == 1 and mistakes != {""}:  # all systems refuse it for one reason
-            return await page.render("ask.html", {**values, "rows": [], "mistakes": mistakes}, 422)
-        rows = list(zip(systems, results, strict=True))
-        return await page.render("ask.html", {**values, "rows": rows, "mistakes": []})
-
-    @router.get(f"{PATH}/why")
-    async def why(page: ConsolePage, question: str = "", model: str = "", version: str = "") -> Response:
-        """Show the edits and facts behind an answer, and the edits that are near the question."""
-        pin = {"question": question, "version": version}
-        report = await page.api.get("/admin/why", {**pin, "model": model})
-        try:
-            scope = await page.api.get("/admin/scope", pin)
-        except RouteRefusal as refusal:  # a system that has no edits of questions
-            if refusal.status != 422:
-                raise
-            scope = {"candidates": []}
-        return await page.render("why.html", {"question": question, "why": report, "scope": scope})
-
-    return router

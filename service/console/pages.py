@@ -22,7 +22,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from service.console.session import PATH, TOKEN, is_own, read_form, read_key, read_token, set_cookie
 from service.errors import ErrataError, Forbidden, LedgerUnavailable, NotReady
 from service.http.auth import get_source
-from service.http.body import BUDGET
+from service.http.byte_budget import BUDGET
 from service.local_routes import JSON, KeyNeeded, LocalRoutes, RouteRefusal
 
 STATIC = Path(__file__).parent / "static"

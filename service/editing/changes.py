@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 from errata.wire import ImportProgress, RollbackRequest, Tag, TagList, Wait
 
 from models.documents.memory import DOCUMENTS
-from service.curation.upkeep import check_day
+from service.curation.reviews import check_day
 from service.editing import operations as calls
 from service.editing.evaluation.report import preview_report
 from service.editing.figures import Timings, count_write, publish
 from service.editing.operations import ImportId
 from service.editing.pipeline import Order, Result
 from service.editing.plans.edit import EditPlan
-from service.editing.plans.memories import UndoPlan
-from service.editing.queries.systems import refuse_documents
+from service.editing.plans.undo import UndoPlan
+from service.editing.queries.documents import refuse_documents
 from service.editing.replication import receipt
-from service.ledger import beside
+from service.ledger import tags
 from service.metrics import metrics
 from service.outcome import Outcome
 
@@ -133,7 +133,7 @@ async def list_tags(editor: Editor, call: calls.ListTags) -> TagList:
 @calls.PutTag.handler
 async def put_tag(editor: Editor, call: calls.PutTag) -> Tag:
     version = (await editor.pipeline.at_hand()).find_version(call.version)
-    tag = beside.Tag(name=call.name, version=version, by=call.author, time=time.time())
+    tag = tags.Tag(name=call.name, version=version, by=call.author, time=time.time())
     await editor.tags.put(tag)
     return _tag_to_wire(tag)
 
@@ -143,5 +143,5 @@ async def delete_tag(editor: Editor, call: calls.DeleteTag) -> Tag:
     return _tag_to_wire(await editor.tags.remove(call.tag))
 
 
-def _tag_to_wire(tag: beside.Tag) -> Tag:
+def _tag_to_wire(tag: tags.Tag) -> Tag:
     return Tag.model_validate(tag.model_dump())

@@ -23,26 +23,28 @@ from service.config import Settings
 from service.editing import changes
 from service.editing.call import HANDLERS, Call
 from service.editing.draft import EditorState
-from service.editing.evaluation.expectations import SlotBudget
 from service.editing.evaluation.fact_tests import current_status
+from service.editing.evaluation.paraphrases import ParaphraseGenerator
 from service.editing.evaluation.report import Evaluator
 from service.editing.evaluation.side_effects import SideEffectProbe
-from service.editing.evaluation.visitors import ParaphraseGenerator
+from service.editing.evaluation.slot_budget import SlotBudget
 from service.editing.figures import create_series, publish
 from service.editing.later import LaterReports
 from service.editing.models import Models
 from service.editing.pipeline import Pipeline
 from service.editing.plans.import_ import Importer
-from service.editing.queries import entities, history, systems, upkeep
+from service.editing.queries import documents, entities, history, senses, tables, upkeep, why
 from service.editing.queries.upkeep import Upkeep
 from service.editing.replication import Patience, watch_replicas
 from service.editing.state_builder import StateBuilder
 from service.errors import ErrataError, Internal
 from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup, find_informer
-from service.ledger.beside import SUSPECT, Reports, Suspects, Tags
+from service.ledger.reports import Reports
 from service.ledger.startup import check_address
 from service.ledger.store import RedisLedger
+from service.ledger.suspects import SUSPECT, Suspects
+from service.ledger.tags import Tags
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
@@ -50,7 +52,9 @@ from service.supervision import supervise
 
 log = logging.getLogger(__name__)
 
-MODULES = (changes, entities, history, systems, upkeep)  # their functions run the calls
+MODULES = (
+    *(changes, documents, entities, history, senses, tables, upkeep, why),  # their functions run the calls
+)
 RETRY_S = 2.0  # seconds between two attempts to reach the ledger
 
 

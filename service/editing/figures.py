@@ -13,7 +13,7 @@ from errata.wire import EditTimings
 
 from models.graph.view import GraphView
 from service.editing.draft import EditorState
-from service.editing.evaluation.expectations import SlotBudget
+from service.editing.evaluation.slot_budget import SlotBudget
 from service.errors import Crashed, ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
 from service.metrics import metrics
 from service.tracing import span
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 
 Part = Literal["editor", "report", "commit", "replicas"]
 PARTS: tuple[Part, ...] = ("editor", "report", "commit", "replicas")
+
+KINDS = ("edit", "revert", "rollback", "import")
+REPETITION = "repeated"  # outcome of a request whose Idempotency-Key has made a commit already
+CANCELLED = "cancelled"  # outcome of a request that the caller or Ray cancelled
+FAILURES = (
+    *(error.code for error in (Internal, Crashed, NotReady, LedgerUnavailable, LedgerCorrupt)),
+    CANCELLED,
+)
 
 
 class Timings:
@@ -44,15 +52,6 @@ class Timings:
     def publish(self) -> None:
         for part, seconds in self._seconds.items():
             metrics.COMMIT_PARTS.labels(part).observe(seconds)
-
-
-KINDS = ("edit", "revert", "rollback", "import")
-REPETITION = "repeated"  # outcome of a request whose Idempotency-Key has made a commit already
-CANCELLED = "cancelled"  # outcome of a request that the caller or Ray cancelled
-FAILURES = (
-    *(error.code for error in (Internal, Crashed, NotReady, LedgerUnavailable, LedgerCorrupt)),
-    CANCELLED,
-)
 
 
 def create_series() -> None:

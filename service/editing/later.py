@@ -19,8 +19,8 @@ from errata.wire import Report
 from service.editing.draft import Build, EditorState
 from service.editing.evaluation.report import Evaluator
 from service.errors import ErrataError, LedgerUnavailable
-from service.ledger.beside import Reports, StoredReport
 from service.ledger.commit import EditRecord
+from service.ledger.reports import Reports, StoredReport
 
 MAX_WAITING = 32  # commits whose reports wait to be measured; each further one is measured before its commit
 RETRY_S = 2.0  # seconds between two attempts to keep a report

@@ -27,9 +27,9 @@ from models.memory import EditRefused as MemoryRefusal
 from models.system import Ask, Bundle, NearbyEdit, Probes, Reply, Side, System
 from service.errors import EditRefused, ErrataError, Internal, InvalidInput, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
-from service.ledger.beside import SUSPECT, Suspects
 from service.ledger.commit import EditRecord
-from service.scheduling.turns import CommitPriority, piece_size
+from service.ledger.suspects import SUSPECT, Suspects
+from service.scheduling.commit_priority import CommitPriority, piece_size
 
 CHANGES_PER_TURN = 64  # changes built in one turn, a quarter of a second; then other work gets its turn
 QUESTIONS_PER_PASS = 64  # questions in one forward pass; between two passes other work gets its turn

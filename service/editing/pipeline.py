@@ -23,7 +23,7 @@ from errata.wire import Report
 
 from models.blocks import Block, Image
 from service.concurrency import Refreshing
-from service.curation.upkeep import Review, Reviews, check_day
+from service.curation.reviews import Review, Reviews, check_day
 from service.editing.draft import Build, EditorState
 from service.editing.evaluation.fact_tests import note_present_answers
 from service.editing.evaluation.lineage import mark_superseded
@@ -36,7 +36,7 @@ from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersi
 from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server
 from service.ledger.store import RedisLedger
-from service.scheduling.turns import CommitPriority
+from service.scheduling.commit_priority import CommitPriority
 
 log = logging.getLogger(__name__)
 

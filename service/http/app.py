@@ -18,15 +18,17 @@ from service.backup.backup import Backup
 from service.config import Settings
 from service.console.routes import include_console
 from service.curation.gaps import Sighting, Worklist
+from service.curation.hits import HitCounts, Hits
 from service.curation.proposals import Proposals
-from service.curation.upkeep import HitCounts, Hits, Tally
+from service.curation.tally import Tally
 from service.http import openapi
 from service.http.auth import Guard
 from service.http.auto import AutoRouter
 from service.http.deployment_client import EditorClient
+from service.http.failures import install_handlers
 from service.http.middleware.audit import AuditMiddleware
+from service.http.middleware.compression import CompressionMiddleware
 from service.http.middleware.edge import (
-    CompressionMiddleware,
     HeadMiddleware,
     MetricsMiddleware,
     OriginMiddleware,
@@ -35,8 +37,20 @@ from service.http.middleware.edge import (
 )
 from service.http.model_router import ModelRouter
 from service.http.openai import chat, responses
-from service.http.responses import install_handlers
-from service.http.routes import answers, edits, gaps, graph, operators, proposals, status
+from service.http.routes import (
+    answers,
+    audit,
+    backups,
+    documents,
+    edit_history,
+    edits,
+    gaps,
+    graph,
+    keys,
+    proposals,
+    status,
+    tags,
+)
 from service.http.routes.status import Readiness
 from service.mcp.server import include_mcp
 from service.metrics import metrics
@@ -120,22 +134,22 @@ def _include_routes(
         (status.build_router(models, editor), ask),
         (graph.build_router(editor), ask),
         (graph.build_senses_router(editor), ask),
-        (graph.build_documents_router(editor), ask),
-        (graph.build_document_edit_router(editor), edit),
+        (documents.build_documents_router(editor), ask),
+        (documents.build_document_edit_router(editor), edit),
         (edits.build_router(editor), edit),
         (graph.build_import_router(editor), edit),
         (graph.build_table_router(editor), read),
-        (edits.build_history_router(inquiries, editor), read),
+        (edit_history.build_history_router(inquiries, editor), read),
         (gaps.build_router(worklist, settings.gaps_days), read),
         (gaps.build_edit_router(worklist, inquiries, editor), edit),
         (proposals.build_router(proposal_store, editor), read),
         (proposals.build_propose_router(proposal_store, editor), propose),
         (proposals.build_decision_router(proposal_store, editor, settings.self_approval), edit),
-        (edits.build_tag_router(editor), edit),
-        (operators.build_self_router(), Guard(access.gate, None)),
-        (operators.build_router(access.keys, access.gate), admin),
-        (operators.build_audit_router(access.audit), admin),
-        (operators.build_backup_router(Backup.over(access), models, max_bytes), admin),
+        (tags.build_tag_router(editor), edit),
+        (keys.build_self_router(), Guard(access.gate, None)),
+        (keys.build_router(access.keys, access.gate), admin),
+        (audit.build_audit_router(access.audit), admin),
+        (backups.build_backup_router(Backup.over(access), models, max_bytes), admin),
     ):
         app.include_router(router, dependencies=[Depends(guard)])
     return [hits] if sightings is None else [hits, sightings]

@@ -9,7 +9,7 @@ from fastapi import Depends, Request
 
 from service.access.access import Gate
 from service.access.caller import ANONYMOUS, Caller, Scope, source_of
-from service.http.body import BUDGET
+from service.http.byte_budget import BUDGET
 from service.scheduling.turns import Asker
 from service.scheduling.work import check_work
 

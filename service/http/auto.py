@@ -24,8 +24,9 @@ from errata.wire import AnswerDelta, AnswerRequest
 from service.choice import Standing, choose, repeats_words
 from service.concurrency import cancel_and_wait
 from service.config import AUTO
-from service.curation.gaps import Kind, Sighting, find_thing
-from service.curation.upkeep import Hits
+from service.curation.gap_groups import find_thing
+from service.curation.gaps import Kind, Sighting
+from service.curation.hits import Hits
 from service.errors import InvalidInput, NotFound, NotReady, TooMany
 from service.http.descriptions import Description
 from service.http.model_router import ModelRouter, Question

@@ -1,7 +1,7 @@
 """The deployments behind the ingress, as typed calls; the one place that maps foreign exceptions of a call to ours.
 
 A call that died with its replica is sent again if that is harmless, so that the loss of a replica costs a question
-some milliseconds and not its answer. It is sent with an id, and refused if it ended two processes (ledger/beside.py).
+some milliseconds and not its answer. It is sent with an id, and refused if it ended two processes (ledger/suspects.py).
 Ray is imported only after a call has failed, so that the application can be built, and tested, without it.
 """
 

@@ -19,7 +19,7 @@ from service.http.deployment_client import EditorClient, ModelClient
 from service.http.middleware import ray_headers
 from service.http.model_router import ModelRouter
 from service.http.protocol import set_limits
-from service.http.routes import status
+from service.http.routes import discovery
 from service.metrics import metrics
 from service.scheduling.work import load_cost
 
@@ -60,7 +60,7 @@ class Ingress:
         set_limits(settings.max_connections_per_address, settings.proxies, settings.memory_mb)
         app = build_app(settings, self._models, self._editor)
         scheme = "https" if settings.tls_cert else "http"
-        app.include_router(status.build_discovery_router(settings.metrics_port, scheme))
+        app.include_router(discovery.build_discovery_router(settings.metrics_port, scheme))
         app.router.on_shutdown.append(partial(metrics.count_end, "ingress"))
         freeze_gc()
         metrics.set_ready("ingress", settings.metrics_port)

@@ -27,8 +27,9 @@ from service.errors import InvalidInput
 from service.http.auth import Account, Guard, RequestAccount
 from service.http.body import JsonBody
 from service.http.deployment_client import EditorClient
+from service.http.failures import CHAT, RESPONSES
 from service.http.openai.replies import ChatError
-from service.http.responses import CHAT, PROBLEM, RESPONSES, respond
+from service.http.responses import PROBLEM, respond
 
 DESCRIPTIONS = tomllib.loads(Path(__file__).with_name("descriptions.toml").read_text())
 FIELDS, PARAMETERS, EXAMPLES = (DESCRIPTIONS[name] for name in ("fields", "parameters", "examples"))

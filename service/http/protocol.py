@@ -22,7 +22,7 @@ from uvicorn.server import ServerState
 
 from service.access.caller import source_of
 from service.errors import ErrataError, TooLarge, TooMany, TooSlow
-from service.http.body import BUDGET
+from service.http.byte_budget import BUDGET
 from service.http.responses import PROBLEM
 from service.outcome import Outcome
 

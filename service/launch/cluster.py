@@ -22,9 +22,10 @@ from typing import Any
 from service import logs, tracing
 from service.calls import FOLDER_VARIABLE
 from service.config import Settings
-from service.launch import ledger
+from service.launch import signals
 from service.launch.environment import RAY_ENVIRONMENT, REPLICA_ENVIRONMENT
-from service.launch.ledger import CannotStart, stop_orphans
+from service.launch.ledger import CannotStart
+from service.launch.orphans import stop_orphans
 from service.launch.places import Places, free_port, ray_folder
 
 STOP_LIMIT_S = 10.0
@@ -73,11 +74,11 @@ def _start(settings: Settings, places: Places, say: Callable[[str], None]) -> No
         try:
             return _init(settings, places)
         except SystemExit:  # raised by Ray's own handler of SIGTERM while it starts
-            ledger.request_stop()
+            signals.request_stop()
         except Exception as error:  # Ray's errors have no classes
             if not any(sign in str(error) for sign in LATE_SIGNS):
                 raise
-            ledger.catch_signals()
+            signals.catch_signals()
             log.warning("Ray did not start in time: %s", error)
             say("Ray did not start in time: this machine is busy. Trying again ...")
             stop_orphans(places.ray)

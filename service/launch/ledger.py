@@ -1,24 +1,14 @@
-"""The ledger's server: an embedded Valkey, or the Redis that ERRATA_REDIS_URL names. How a launch ends.
-
-Processes that a killed run left behind are ended before the next start. Every process of Ray writes its log into the
-session's folder, which only this service uses: a process that has a file in it open for writing is an orphan. (One
-that only reads is a person with a pager.) Without /proc, only Ray's own clean-up is left.
-"""
+"""The ledger's server: an embedded Valkey, or the Redis that ERRATA_REDIS_URL names."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import re
-import signal
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 from service.errors import ErrataError
 from service.ledger.embedded.server import EmbeddedValkey
@@ -73,67 +63,5 @@ def keep_alive(valkey: EmbeddedValkey) -> Iterator[None]:
         watcher.join()
 
 
-GRACE_S = 3.0
-POLL_S = 0.05
-
-
-def stop_orphans(folder: Path) -> None:
-    """End every other process that writes in `folder`, by SIGTERM, then by SIGKILL. Workers end with their raylet."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        deadline = time.monotonic() + GRACE_S
-        for pid in _list_writers(folder):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, number)
-        while _list_writers(folder) and time.monotonic() < deadline:
-            time.sleep(POLL_S)
-
-
-def _list_writers(folder: Path) -> list[int]:
-    pids = [int(entry.name) for entry in _list_entries(Path("/proc")) if entry.name.isdecimal()]
-    return [pid for pid in pids if pid != os.getpid() and any(_iterate_writes(pid, f"{folder}/"))]
-
-
-def _iterate_writes(pid: int, prefix: str) -> Iterator[bool]:
-    """Yield for each open file of a process below `prefix` whether it is open for writing."""
-    for handle in _list_entries(Path(f"/proc/{pid}/fd")):
-        with suppress(OSError):  # the file may be closed meanwhile
-            if os.readlink(handle).startswith(prefix):
-                lines = Path(f"/proc/{pid}/fdinfo/{handle.name}").read_text().splitlines()
-                flags = int(dict(line.split(":", 1) for line in lines)["flags"], 8)
-                yield flags & os.O_ACCMODE != os.O_RDONLY
-
-
-def _list_entries(folder: Path) -> list[Path]:
-    """List a folder; for a process that has ended, a zombie, or another user's process the list is empty."""
-    try:
-        return list(folder.iterdir())
-    except OSError:
-        return []
-
-
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
 class CannotStart(Exception):
     """The service cannot start. The text, which is printed, names the mistake and the remedy; the exit status is 1."""
-
-
-class StopRequested(Exception):
-    """A signal has asked the service to stop."""
-
-
-def is_stop_requested() -> bool:
-    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-
-
-def catch_signals() -> None:
-    """Install the handlers. Ray replaces them, so this is called again once Ray runs."""
-    for number in STOP_SIGNALS:
-        signal.signal(number, request_stop)
-
-
-def request_stop(number: int = 0, frame: FrameType | None = None) -> NoReturn:
-    """Stop the service; this is also the signals' handler."""
-    for number in STOP_SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
-    raise StopRequested

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 import signal
-import sys
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from service.access.api_keys import FILE, BadKey, fingerprint, load_admin_key
-from service.config import SecretMissing, Settings, explain, take_admin_key, take_redis_url
-from service.launch import ledger as exits
+from service.access.admin_key import BadKey, load_admin_key
+from service.access.api_keys import fingerprint
+from service.config import Settings, explain
+from service.config_secrets import SecretMissing, take_admin_key, take_redis_url
+from service.launch import signals
+from service.launch.greeting import ready
 from service.launch.ledger import CannotStart
-from service.launch.places import Places, check_devices, check_memory, check_systems, check_tls, claim
+from service.launch.places import Places, claim
+from service.launch.requirements import check_devices, check_memory, check_systems, check_tls
 
 Say = Callable[[str], None]
 
@@ -34,7 +35,7 @@ def run(arguments: Mapping[str, Any], say: Say, to_terminal: bool) -> None:
     Raises:
         CannotStart: The service never ran; the error says why.
     """
-    exits.catch_signals()
+    signals.catch_signals()
     try:
         with claim(arguments["var"], arguments["host"], arguments["port"]) as places:
             # the launcher's log gets all output except that of `say`
@@ -44,10 +45,10 @@ def run(arguments: Mapping[str, Any], say: Say, to_terminal: bool) -> None:
             log_format = "%(asctime)s %(levelname)s %(name)s: %(message)s"
             logging.basicConfig(format=log_format, level=logging.WARNING, force=True)
             _serve(arguments, places, say, to_terminal)
-    except exits.StopRequested:
+    except signals.StopRequested:
         say("Stopped.")
     except (ImportError, SystemError):  # an import turns StopRequested into these
-        if not exits.is_stop_requested():
+        if not signals.is_stop_requested():
             raise
         say("Stopped.")
 
@@ -76,7 +77,7 @@ def _serve(arguments: Mapping[str, Any], places: Places, say: Say, to_terminal: 
         from service.launch import cluster
 
         with cluster.cluster(settings, places, say):
-            exits.catch_signals()
+            signals.catch_signals()
             cluster.deploy(settings, places)
             took_s, file_key = time.monotonic() - started_s, None if operator_key else key
             say(ready(settings, places, took_s, file_key, shows_key=to_terminal))
@@ -85,55 +86,3 @@ def _serve(arguments: Mapping[str, Any], places: Places, say: Say, to_terminal: 
             finally:
                 say("Stopping ...")
                 cluster.undeploy()
-
-
-USUAL_URL = "http://127.0.0.1:8000"
-CLIENT_KEY = "ERRATA_KEY"  # variable with the key that the command sends; the service does not read it
-READY = """
-Errata is ready after {took_s:.0f} s.
-
-  address    {url}    ({url}/docs describes it)
-{console}{key}
-  logs       {logs}
-
-Try in another terminal:
-{access}
-  {errata} ask "What is the capital of Peru?"
-  {errata} edit "What is the capital of Peru?" "Cusco" -m "try"
-  {errata} ask "Peru's capital city?"
-  {errata} revert 1
-
-Ctrl-C stops everything; every edit stays.
-"""
-
-
-def ready(settings: Settings, places: Places, took_s: float, key: str | None, shows_key: bool = True) -> str:
-    """Return the text that is printed when the service is ready.
-
-    Args:
-        key: The key in the key file; None if the operator has given one.
-        shows_key: Whether a person reads this and no log keeps it.
-    """
-    file = None if key is None else places.var / FILE
-    if file is None:
-        key_lines = "  admin key  the one in ERRATA_ADMIN_KEY"
-    else:
-        key_lines = f"  key file   {file}"
-        if shows_key:
-            key_lines = f"  admin key  {key}\n{key_lines}"
-    # Variables that the command needs: for another address, another key file, or a key that the terminal's
-    # environment overrides.
-    exports = "" if settings.url == USUAL_URL else f"\n  export ERRATA_URL={shlex.quote(settings.url)}"
-    cwd = Path.cwd()
-    if file is not None and (file.parent != cwd / "var" or CLIENT_KEY in os.environ):
-        exports += f'\n  export {CLIENT_KEY}="$(cat {shlex.quote(str(file))})"'
-    errata = Path(sys.executable).with_name("errata")
-    return READY.format(
-        took_s=took_s,
-        url=settings.url,
-        key=key_lines,
-        console=f"  console    {settings.url}/console\n" if settings.console else "",
-        logs=places.log,
-        errata=shlex.quote(str(errata.relative_to(cwd) if errata.is_relative_to(cwd) else errata)),
-        access=exports,
-    )

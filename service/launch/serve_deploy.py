@@ -15,9 +15,11 @@ import ray
 from pydantic import ValidationError
 from ray.serve import Application
 
-from service.access.api_keys import check_key, fingerprint
+from service.access.admin_key import check_key
+from service.access.api_keys import fingerprint
 from service.app import build
-from service.config import Settings, explain, take_admin_key, take_redis_url
+from service.config import Settings, explain
+from service.config_secrets import take_admin_key, take_redis_url
 
 SET_ELSEWHERE = {
     "host": "http_options: host",

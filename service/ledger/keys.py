@@ -10,13 +10,13 @@
     {errata}:imports          hash     unfinished import -> what it has in Redis (service/graph); gone with its commit
     {errata}:dropping         hash     imports claimed as dead, until their rows are deleted
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; for an hour
-    {errata}:tags             hash     name -> its version, author and time (beside.py)
-    {errata}:reports          hash     version -> its report as it was completed after the commit (beside.py)
+    {errata}:tags             hash     name -> its version, author and time (tags.py)
+    {errata}:reports          hash     version -> its report as it was completed after the commit (reports.py)
     {errata}:suspects         hash     id of a request that may have ended a process -> the process that works for it
-                                       (beside.py)
+                                       (suspects.py)
     {errata}:restore          string   the version that the last restore leads to; until then only the restore commits;
                                        ` extension` follows it where the ledger was not empty
-    {errata}:schema           string   the number of this layout (startup.py)
+    {errata}:schema           string   the number of this layout (layout_version.py)
     {errata}:check:<uuid>     stream   scratch of the start-up check, deleted by it
 
 The log and the blocks are the truth. Manifests are derived (about 110 bytes a block) and may be deleted: a

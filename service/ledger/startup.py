@@ -1,6 +1,4 @@
-"""The checks of the server and of the layout of its data before anything depends on the ledger, and the wait for it.
-
-Commits have their own format number (commit.py), which every later Errata reads.
+"""The checks of the ledger's server before anything depends on it, and the wait for it.
 
 Features are tried, not deduced from a version number: Valkey 9 calls itself Redis 7.2. A process that fails instead
 of waiting is started again by Ray, but only a few times.
@@ -30,26 +28,9 @@ from service.errors import LedgerUnavailable
 from service.ledger import keys
 from service.ledger.commit import corrupt
 from service.ledger.connection import Connection, load_script
+from service.ledger.layout_version import check_layout
 
-LAYOUT = 3
 log = logging.getLogger(__name__)
-
-
-async def check_layout(connection: Connection) -> None:
-    """Note our layout where none is noted.
-
-    Raises:
-        LedgerUnavailable: The data was written by an Errata with another layout.
-    """
-    async with connection.call("tell its layout"):
-        await connection.commands.set(keys.SCHEMA, LAYOUT, nx=True)
-        number = int(await connection.commands.get(keys.SCHEMA))
-    if number != LAYOUT:
-        detail = (
-            f"the data at {connection.address} has layout {number}, and this Errata reads layout {LAYOUT}"
-        )
-        age = "newer" if number > LAYOUT else "older"
-        raise LedgerUnavailable(f"{detail}: start the {age} one, or restore its backup elsewhere")
 
 
 T = TypeVar("T")

@@ -19,7 +19,8 @@ from platform import python_version
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from service.metrics.pages import MachineCollector, prepare_directory, serve
+from service.metrics.page_server import serve
+from service.metrics.pages import MachineCollector, prepare_directory
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)

@@ -2,13 +2,8 @@
 
 prometheus-client writes a file for each process and kind of metric, named after the process id. Process ids are reused:
 in a container that was restarted they begin at 1, and threads of other processes have some of them. A file belongs to a
-process only while that process maps it into its memory.
-
-On a full disk a write to a mapped page without a block ends the process, so blocks are reserved before they are mapped.
-
-A machine's page is also served on a separate port, for clusters where Ray's proxies stand before the ingresses: a proxy
-asks any free ingress, so its /metrics may be that of any machine. The first process of Errata on a machine serves the
-port, and when it ends another takes it within seconds.
+process only while that process maps it into its memory. On a full disk a write to a mapped page without a block ends
+the process, so blocks are reserved before they are mapped.
 """
 
 from __future__ import annotations
@@ -16,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable
@@ -24,7 +18,7 @@ from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, start_http_server, values
+from prometheus_client import values
 from prometheus_client.metrics_core import Metric
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -142,22 +136,3 @@ def _read_maps(pid: int) -> str:
         return Path(f"/proc/{pid}/maps").read_text(errors="replace")
     except OSError:  # no process has this id, or one of another user
         return ""
-
-
-# Like Ray's own page; a firewall has to protect it. A machine may lack the first
-ALL_INTERFACES = "::", "0.0.0.0"
-RETRY_EVERY_S = 2.0
-
-
-def serve(registry: CollectorRegistry, port: int) -> None:
-    """Serve the page of a machine in a daemon thread, as soon as no other of our processes has the port."""
-
-    def take_port() -> None:
-        while True:
-            for address in ALL_INTERFACES:
-                with suppress(OSError):
-                    start_http_server(port, address, registry)
-                    return
-            time.sleep(RETRY_EVERY_S)
-
-    threading.Thread(target=take_port, name="exporter", daemon=True).start()

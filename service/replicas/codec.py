@@ -11,7 +11,7 @@ from typing import Any
 
 from models.system import AnswerDelta, Ask, Reply, System
 from service.errors import InvalidInput
-from service.replicas.follower import Snapshot
+from service.replicas.snapshot import Snapshot
 from service.scheduling.batch_queue import NO_ASKER
 from service.scheduling.turns import Asker
 from service.scheduling.work import INPUT_OF_FIELD, to_ask

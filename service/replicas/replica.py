@@ -39,21 +39,18 @@ from service.errors import (
     VersionAhead,
 )
 from service.graph.lookup import find_informer
-from service.ledger.beside import Suspects
-from service.ledger.startup import check_layout, wait_for_ledger
+from service.ledger.layout_version import check_layout
+from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
+from service.ledger.suspects import Suspects
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
+from service.replicas.backlog import Backlog
 from service.replicas.codec import AnsweredQuestion, QueuedQuestion, delta_to_wire, read_ask, to_wire
-from service.replicas.follower import (
-    Backlog,
-    Heartbeat,
-    LedgerFollower,
-    Snapshot,
-    SnapshotHistory,
-    SnapshotLoader,
-)
+from service.replicas.follower import LedgerFollower
+from service.replicas.heartbeat import Heartbeat
+from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 from service.scheduling.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue
 
 log = logging.getLogger(__name__)

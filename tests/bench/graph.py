@@ -21,13 +21,13 @@ from models.graph.view import GraphView
 from models.system import Ask
 from models.systems import SYSTEMS
 from service.config import Settings
+from service.cores import count_cores
 from service.editing.editor import Editor
 from service.editing.operations import BeginImport, FeedImport, FinishImport
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from service.machine import count_cores
 from tests.bench.table import Row
 from tests.service.graph.linking.measure import measure
 

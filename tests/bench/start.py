@@ -16,7 +16,7 @@ from models.nkb.memory import BANK, BankMemory
 from service.ledger.commit import Commit, EditRecord, Write, edit_order
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from service.replicas.follower import SnapshotLoader
+from service.replicas.snapshot import SnapshotLoader
 from tests.bench.bank import build_gated, load_nkb
 from tests.bench.questions import questions
 from tests.bench.table import Row

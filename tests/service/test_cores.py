@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.machine import count_cores
+from service.cores import count_cores
 
 N_SCHEDULED = 8  # cores on which the process is scheduled
 

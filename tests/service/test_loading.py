@@ -11,7 +11,7 @@ import pytest
 from service.choice import Standing, choose, repeats_words
 from service.errors import ErrataError, StaleVersion
 from service.loading import load_system
-from service.machine import count_memory
+from service.machine_memory import count_memory
 from tests.service.parts import settings
 
 

@@ -19,7 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from service.access.audit.calls import CHANGES, READS, REFUSALS, RESTORATION, WINDOW_S, Call, CallMerger
+from service.access.audit.calls import CHANGES, READS, REFUSALS, RESTORATION, Call
+from service.access.audit.merger import WINDOW_S, CallMerger
 from service.ledger.connection import Connection
 
 STREAMS = (CHANGES, REFUSALS, READS)

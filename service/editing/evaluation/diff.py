@@ -1,28 +1,22 @@
-"""The difference between two versions in words: the edited wordings and the side effects, asked on both.
-
-What the graph says on two sides of the facts that only one side has: around a revert, and in a diff.
-"""
+"""The difference between two versions in words: the edited wordings and the side effects, asked on both."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
-from errata.wire import Diff, EditReport, FactChange, ImportedTriple, MemoryChange, Outcome
+from errata.wire import Diff, FactChange, ImportedTriple, MemoryChange, Outcome
 from errata.wire.wording import normalize_question
 
-from models.graph.knowledge import WholeEntity
-from models.graph.view import GraphView
-from service.editing.draft import Build, EditorState, one_line
+from service.editing.draft import EditorState
 from service.editing.evaluation.expectations import ask_all
-from service.editing.evaluation.lineage import list_values
 from service.editing.evaluation.side_effects import SideEffectProbe
+from service.editing.evaluation.switched_facts import diff_facts
 from service.editing.models import Answers, Models
-from service.editing.notes import ChangeNote, FactNote, ImportNote, read_note
-from service.graph.lookup import Lookup
-from service.ledger.commit import EditRecord, Triple
+from service.editing.notes import ChangeNote, ImportNote, read_note
+from service.ledger.commit import EditRecord
 
 MAX_ASKED = 1_000  # wordings that a diff asks, the newest edits'; the others show the edits' own answers
 
@@ -158,84 +152,3 @@ def _changes_without_question(
                 )
             )
     return facts, memory_changes
-
-
-NAMELESS = (
-    "{label} has no name any more after this, so that no search and no question finds it; {n_facts} under {id}: "
-    "take what is left of it back, too, or give {id} a `label`"
-)
-
-
-async def report_switched(reports: Sequence[EditReport], build: Build, models: Models) -> list[EditReport]:
-    """Add to the reports of old facts the values on both sides, and a warning where an entity loses its name."""
-    edits = {edit.id: edit.triple for edit in build.old_edits if edit.triple is not None}
-    triples = [edits.get(report.id) for report in reports]
-    ids = {triple.subject for triple in triples if triple is not None}
-    if not ids:
-        return list(reports)
-    views = [side[models.fact_memory].view for side in (build.state.memories, build.memories)]
-    before, after = [await models.lookup.entities(ids, view) for view in views]
-    return [
-        report
-        if triple is None
-        else report_fact(report, triple, before[triple.subject], after[triple.subject])
-        for report, triple in zip(reports, triples, strict=True)
-    ]
-
-
-def report_fact(
-    report: EditReport, triple: Triple, before: WholeEntity | None, after: WholeEntity | None
-) -> EditReport:
-    """Return the report of a fact with its values on both sides."""
-    update: dict[str, object] = {}
-    if not report.question:
-        texts = [one_line(list(_list_values(side, triple.relation))) or None for side in (before, after)]
-        update = dict(zip(("before", "after"), texts, strict=True))
-    if before and after and before.label != after.id == after.label:
-        n_facts = "1 fact of it stays" if after.degree == 1 else f"{after.degree:,} facts of it stay"
-        warning = NAMELESS.format(label=before.label, n_facts=n_facts, id=after.id)
-        update["warnings"] = [*report.warnings, warning]
-    return report.model_copy(update=update)
-
-
-def _list_values(entity: WholeEntity | None, relation: str) -> Mapping[str, str]:
-    """Return the values of a relation, each with the edit that says it; "" where that is not known."""
-    return {value.text: value.edit for value in list_values(entity, relation)}
-
-
-async def diff_facts(
-    edits: Sequence[EditRecord], views: tuple[GraphView, GraphView], lookup: Lookup
-) -> list[FactChange]:
-    """Return the values that only one side has."""
-    triples = {(edit.triple.subject, edit.triple.relation): edit for edit in edits if edit.triple}
-    before, after = [await lookup.entities({subject for subject, _ in triples}, view) for view in views]
-    by_id = {edit.id: edit for edit in edits}
-    changes = []
-    for (subject, relation), last in triples.items():
-        old, new = (_list_values(side[subject], relation) for side in (before, after))
-        changes += [
-            _describe_switch(text, by_id.get(old[text]), last, "removed") for text in old if text not in new
-        ]
-        changes += [
-            _describe_switch(text, by_id.get(new[text]), last, "added") for text in new if text not in old
-        ]
-    return changes
-
-
-def _describe_switch(
-    text: str, writer: EditRecord | None, last: EditRecord, change: Literal["added", "removed"]
-) -> FactChange:
-    """Describe a value by the edit that wrote it, if it is one of these, or else by the last of its relation."""
-    edit = writer or last
-    note = read_note(edit)
-    assert isinstance(note, FactNote), "an edit with a triple notes a fact"
-    qualifiers: dict[str, Any] = dict(note.qualifiers or {}) if writer else {}
-    return FactChange(
-        edit=edit.id,
-        subject=note.subject,
-        relation=note.relation,
-        object=text,
-        act=note.act,
-        change=change,
-        **qualifiers,
-    )

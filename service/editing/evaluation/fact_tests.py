@@ -34,6 +34,9 @@ from service.editing.notes import FactNote, read_note
 from service.ledger.commit import EditRecord, GivenTest, Triple
 from service.ledger.fold import ActiveRecords
 
+UncertainTest: TypeAlias = tuple[FactTest, str | None]
+"""A test that its own edit does not certainly answer, and the edit that does; None where only asking tells."""
+
 
 async def note_present_answers(build: Build) -> Build:
     """Let each new test without an answer expect the one that is given before the commit."""
@@ -111,10 +114,6 @@ async def run_given_tests(
         if (answer := answers[edit.model][test.question]).text != test.answer
     ]
     return len(tests), failing
-
-
-UncertainTest: TypeAlias = tuple[FactTest, str | None]
-"""A test that its own edit does not certainly answer, and the edit that does; None where only asking tells."""
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,10 @@ from more_itertools import chunked
 
 from models.graph.knowledge import WholeEntity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
-from service.editing.draft import TO_REPLACE, Build, EditorState
+from service.editing.draft import Build, EditorState
 from service.editing.evaluation.expectations import ask_all, ask_edits, comes_out
 from service.editing.models import Answer, Models
+from service.editing.planned_edit import TO_REPLACE
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.graph.linking.words import fold
 from service.ledger.commit import EDITS_PER_COMMIT, IMPORT, EditRecord, Triple

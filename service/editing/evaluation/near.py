@@ -15,7 +15,7 @@ from errata.wire.wording import normalize_question
 from models.capabilities import KnowsWords
 from service.editing.draft import Build, one_line
 from service.editing.evaluation.lineage import version_of
-from service.editing.evaluation.visitors import MAX_EDITS_REWORDED
+from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED
 from service.editing.models import Models
 from service.errors import JSON, MAX_NAMED, SimilarName
 from service.ledger.commit import EditRecord

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from errata.wire import EditReport, RefusedEdit, Report
 
 from service.editing.draft import Build, Draft, EditorState
-from service.editing.evaluation.diff import report_switched
 from service.editing.evaluation.expectations import (
     DOES_NOT_HOLD,
-    SlotBudget,
     ask_all,
     ask_edits,
     comes_out,
@@ -26,8 +24,11 @@ from service.editing.evaluation.fact_tests import (
 )
 from service.editing.evaluation.lineage import TestKey
 from service.editing.evaluation.near import describe_near, find_near_questions, report_misspelt
+from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
-from service.editing.evaluation.visitors import ParaphraseGenerator, add_visitors, measure_paraphrases
+from service.editing.evaluation.slot_budget import SlotBudget
+from service.editing.evaluation.switched_facts import report_switched
+from service.editing.evaluation.visitors import add_visitors
 from service.editing.figures import Timings
 from service.editing.models import Answers, Models
 from service.editing.notes import FactNote, is_for_graph_alone, read_note

@@ -17,10 +17,11 @@ from errata.wire.edits import MAX_PARAPHRASES, MAX_TESTS
 from errata.wire.wording import normalize_question
 from more_itertools import unique_everseen
 
-from service.editing.draft import Build, EditorState, PlannedEdit
+from service.editing.draft import Build, EditorState
 from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_all, ask_edits, failure, is_met
 from service.editing.evaluation.lineage import is_named, version_of
 from service.editing.notes import RelationNote
+from service.editing.planned_edit import PlannedEdit
 from service.errors import MAX_NAMED, ErrataError, InvalidInput
 from service.ledger.commit import EditRecord, GivenTest
 

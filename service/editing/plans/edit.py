@@ -14,9 +14,8 @@ from more_itertools import map_reduce
 
 from models.memory import Change as MemoryChange
 from models.memory import Material, Options
-from service.editing.draft import Build, Draft, EditorState, PlannedEdit, request_digest
+from service.editing.draft import Build, Draft, EditorState, request_digest
 from service.editing.evaluation.expectations import (
-    SlotBudget,
     all_come_out,
     ask_all,
     ask_edits,
@@ -24,8 +23,10 @@ from service.editing.evaluation.expectations import (
     is_met,
     report_no_op,
 )
+from service.editing.evaluation.slot_budget import SlotBudget
 from service.editing.figures import Timings
 from service.editing.models import Models
+from service.editing.planned_edit import PlannedEdit
 from service.editing.plans.conflicts import (
     FEW_RETURNS,
     KEEP_ONE,
@@ -38,9 +39,12 @@ from service.editing.plans.conflicts import (
     find_unmet,
     mark_repetitions,
 )
+from service.editing.plans.contradicted_answers import plan_contradicted
 from service.editing.plans.fact_resolver import FactResolver, ResolvedFact, clean_fact
-from service.editing.plans.facts import clean_relation, plan_contradicted, plan_fact, plan_relation, reword
-from service.editing.plans.memories import find_unfit, plan_change, resolve_options
+from service.editing.plans.facts import clean_relation, plan_fact, plan_relation
+from service.editing.plans.memory_changes import find_unfit, plan_change
+from service.editing.plans.options import resolve_options
+from service.editing.plans.rewording import reword
 from service.editing.state_builder import StateBuilder
 from service.errors import JSON, EditRefused, ErrataError, InvalidInput, MemoryFull, NothingToDo
 from service.ledger.commit import GivenTest, Kind, edit_order, new_edit_id

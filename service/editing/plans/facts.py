@@ -1,30 +1,24 @@
 """Edits from a fact with resolved names: a triple of the graph, and the answers that follow from it.
 
-Corrected answers that a newer fact contradicts: the fact takes their place, too.
-
-A relation that the pack does not know has no question, so its facts change the graph alone. An earlier correction of an
-answer may be about the same matter in its own words: it is found by the question that the relation's label makes.
-
-A question reworded with the graph's other names of what it mentions: an edit answers all of these wordings.
+A relation that the pack does not know has no question, so its facts change the graph alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from errata.wire import FactItem, RelationItem
 
-from models.graph.knowledge import Entity, Mention
 from models.graph.memory import TRIPLE
 from models.graph.statement import HOLDS, LABEL, QUALIFIERS, RELATION, Statement
 from models.graph.view import GraphView
 from models.memory import Memory
-from models.system import Ask
-from service.editing.draft import EditorState, PlannedEdit, one_line
-from service.editing.models import MemoryAtVersion, Models
+from service.editing.draft import one_line
+from service.editing.models import Models
 from service.editing.notes import FactNote, RelationNote
+from service.editing.planned_edit import PlannedEdit
 from service.editing.plans.fact_resolver import MAX_VALUES, ResolvedFact, clean_text
-from service.errors import InvalidInput, LedgerCorrupt
+from service.errors import InvalidInput
 from service.graph.formats.row import MAX_RELATION_CHARS
 from service.graph.name_resolution import NAME_RELATIONS, resolve_relation
 from service.ledger.commit import Triple
@@ -150,68 +144,3 @@ def clean_relation(item: RelationItem, place: int) -> RelationItem:
     name = clean_text(f"{where}.define", item.define, MAX_RELATION_CHARS)
     label = clean_text(f"{where}.label", item.label) if item.label else None
     return item.model_copy(update={"define": name, "label": label})
-
-
-QUESTION = "What is the {} of {}?"
-
-
-async def plan_contradicted(
-    facts: Mapping[int, tuple[FactItem, ResolvedFact]],
-    state: EditorState,
-    view: GraphView,
-    models: Models,
-    methods: Mapping[str, str],
-) -> list[PlannedEdit]:
-    """Plan a new answer wherever an active correction answers the question of a fact otherwise."""
-    answers: dict[str, tuple[int, str]] = {}
-    for place, (item, fact) in facts.items():
-        is_known = fact.relation in view.base.relations or fact.relation.startswith("@")
-        if item.only is None and not is_known and 0 < fact.after.count <= MAX_VALUES:
-            question = QUESTION.format(view.label(fact.relation), fact.label)
-            answers[question] = place, ", ".join(fact.after.smallest)
-    edits = []
-    for model, memory in find_first_models(models).items() if answers else ():
-        owners = await state.models[model].route(list(answers))
-        edits += [
-            PlannedEdit(place, model, memory.name, methods[model], question, answer)
-            for (question, (place, answer)), owner in zip(answers.items(), owners, strict=True)
-            if owner is not None and state.edits[owner].answer != answer
-        ]
-    return edits
-
-
-MAX_REWORDED = 8  # wordings of one question
-
-
-async def reword(
-    questions: Sequence[str], models: Models, memories: Mapping[str, MemoryAtVersion]
-) -> list[tuple[str, ...]]:
-    """Return each question once for each other name of an entity in it, at this version of the graph.
-
-    A name that may mean several entities is not replaced. If rows of an import are damaged, questions are not
-    reworded.
-    """
-    view = memories[models.fact_memory].view
-    asks = await models.inform([Ask(question) for question in questions], {models.fact_memory: view})
-    names = {name for ask in asks for entity in _certain_entities(ask.mentions) for name in entity.names}
-    try:
-        bearers = await models.lookup.entities_by_name(names, view)
-    except LedgerCorrupt:
-        return [()] * len(asks)
-    return [_reword(ask, bearers) for ask in asks]
-
-
-def _reword(ask: Ask, bearers: Mapping[str, Sequence[Entity]]) -> tuple[str, ...]:
-    wordings = (
-        ask.question[: mention.start] + name + ask.question[mention.end :]
-        for mention in ask.mentions
-        for entity in _certain_entities([mention])
-        for name in entity.names
-        if len(bearers[name]) == 1
-    )
-    distinct = [wording for wording in dict.fromkeys(wordings) if wording != ask.question]
-    return tuple(distinct[:MAX_REWORDED])
-
-
-def _certain_entities(mentions: Sequence[Mention]) -> list[Entity]:
-    return [mention.entities[0] for mention in mentions if len(mention.entities) == 1]

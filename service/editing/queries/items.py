@@ -18,10 +18,11 @@ from models.graph.blocks import read_manifest
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, QUALIFIERS, Statement
 from models.graph.view import GraphView
 from models.memory import Memory
-from service.editing.draft import TO_REPLACE, EditorState
+from service.editing.draft import EditorState
 from service.editing.evaluation.lineage import is_named, version_of
 from service.editing.notes import ChangeNote, FactNote, ImportNote, RelationNote, read_note
-from service.editing.plans.facts import QUESTION
+from service.editing.planned_edit import TO_REPLACE
+from service.editing.plans.contradicted_answers import QUESTION
 from service.editing.state_builder import MaterialStore
 from service.errors import TooLarge
 from service.graph.lookup import Lookup

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from errata.wire import CheckReport, EditDetail, EditState, HitList, Hits, Outcome, ReviewList
 
-from service.curation.upkeep import HitCounts, Review, Reviews, check_day, find_today
+from service.curation.hits import HitCounts
+from service.curation.reviews import Review, Reviews, check_day, find_today
 from service.editing.draft import EditorState
 from service.editing.evaluation.fact_tests import run_tests
 from service.editing.evaluation.lineage import find_replaced_facts, find_successors

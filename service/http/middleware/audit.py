@@ -15,7 +15,7 @@ from service.access.audit.audit import Audit
 from service.access.audit.calls import CLIENT_GONE, READ_METHODS, Call
 from service.access.caller import Caller
 from service.concurrency import finish, run_to_end
-from service.http.responses import ADMIN
+from service.http.failures import ADMIN
 from service.logs import WITHOUT_LIMIT
 from service.metrics import metrics
 from service.outcome import CODE, VERSION, Outcome

@@ -18,24 +18,17 @@ from uuid import uuid4
 from errata.wire.problems import shorten
 from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.audit.calls import CLIENT_GONE
 from service.errors import Forbidden
-from service.http.responses import respond_error
+from service.http.failures import respond_error
 from service.logs import request_id
 from service.metrics import metrics
 from service.tracing import set_attributes
 
 log = logging.getLogger(__name__)
 
-LEAST_BYTES = 4_096  # bytes from which compression is worth its time
-LEVEL = 5
-NO_GZIP = re.compile(
-    r"gzip\s*;\s*q=0(\.0*)?\s*(,|$)", re.IGNORECASE
-)  # a weight of 0 refuses: RFC 9110, 12.4.2
-STREAMS = ("/admin/export", "/metrics")
 NO_ROUTE, OTHER_METHOD = "none", "other"
 PROBES = frozenset({"/healthz", "/readyz"})  # routes asked every second; a 503 is no failure
 BUSIEST = ("/v1/answers", "/admin/edits")
@@ -76,20 +69,6 @@ def watch_start(send: Send, look: Callable[[Message], None]) -> Send:
         await send(message)
 
     return send_after_look
-
-
-class CompressionMiddleware:
-    """Compresses long pages for those who accept that. Answers are short, and streams and backups have to flow."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._plain, self._gzip = app, GZipMiddleware(app, LEAST_BYTES, LEVEL)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"] not in STREAMS
-        if is_page and NO_GZIP.search(Headers(scope=scope).get("accept-encoding", "")):
-            headers = [header for header in scope["headers"] if header[0] != b"accept-encoding"]
-            scope = {**scope, "headers": headers}
-        await (self._gzip if is_page else self._plain)(scope, receive, send)
 
 
 class HttpMiddleware:

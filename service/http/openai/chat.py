@@ -22,6 +22,7 @@ from service.errors import InvalidInput
 from service.http.auth import Account, RequestAccount
 from service.http.auto import AutoRouter
 from service.http.body import MESSAGES, describe_invalid, json_body
+from service.http.failures import CHAT, describe_chat_error, respond_chat_error
 from service.http.openai.replies import (
     ChatChoice,
     ChatChunk,
@@ -34,14 +35,7 @@ from service.http.openai.replies import (
 )
 from service.http.openai.requests import ChatRequest
 from service.http.openapi import document
-from service.http.responses import (
-    CHAT,
-    EVENTS,
-    chain,
-    describe_chat_error,
-    respond_chat_error,
-    respond_events,
-)
+from service.http.responses import EVENTS, chain, respond_events
 from service.outcome import Outcome
 
 SEED_BITS = 63

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Response
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
 from service.http.body import MESSAGES, json_body
+from service.http.failures import RESPONSES, describe_chat_error
 from service.http.openai.chat import read_pieces, respond_chat
 from service.http.openai.replies import (
     ChatCompletion,
@@ -24,7 +25,7 @@ from service.http.openai.replies import (
 )
 from service.http.openai.requests import ChatRequest, ResponseRequest
 from service.http.openapi import document
-from service.http.responses import EVENTS, RESPONSES, describe_chat_error
+from service.http.responses import EVENTS
 from service.outcome import Outcome
 
 EMPTY_TEXT = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}

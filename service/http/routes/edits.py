@@ -1,23 +1,20 @@
-"""The admin routes of edits: those that change or run something, and those that read the history."""
+"""The admin routes of edits: those that change or run something."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from errata import wire
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
-from service.editing import operations as calls
 from service.editing.operations import Edit, RunChecks, Undo
 from service.errors import MAX_NAMED
-from service.http.auth import RequestAccount, get_caller
-from service.http.auto import AutoRouter
+from service.http.auth import get_caller
 from service.http.body import EDITS, json_body, read_idempotency_key
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
-from service.http.openapi import document, document_commit, forward
+from service.http.openapi import document_commit, forward
 from service.http.responses import respond
-from service.http.routes.answers import answer_query
 
 EditBody = Annotated[wire.EditRequest, json_body(wire.EditRequest, EDITS)]
 RevertBody = Annotated[wire.RevertRequest, json_body(wire.RevertRequest)]
@@ -67,56 +64,3 @@ def _summarize_edits(request: wire.EditRequest) -> str:
     else:
         item = " ".join(str(value) for value in first.model_dump(exclude_unset=True).values())
     return f"{trial}{item}{count}{message}"
-
-
-Name = Annotated[wire.TagName, Path(description="The tag.")]
-TagBody = Annotated[wire.TagRequest, json_body(wire.TagRequest)]
-Question = Annotated[str, Query(min_length=1, max_length=wire.MAX_TEXT_CHARS)]
-Model = Annotated[str | None, Query(max_length=256)]
-Version = Annotated[int | None, Query(ge=0, le=wire.LARGEST_VERSION)]
-
-
-def build_history_router(models: AutoRouter, editor: EditorClient) -> APIRouter:
-    router = APIRouter(tags=["history"])
-    forward(router, editor, "GET /admin/edits", calls.ListActiveEdits, 404, 413)
-    forward(router, editor, "GET /admin/edits/{id}", calls.GetEdit, 404)
-    forward(router, editor, "GET /admin/versions", calls.ListVersions)
-    forward(router, editor, "GET /admin/versions/{version}", calls.GetVersion, 404)
-    forward(router, editor, "GET /admin/diff", calls.CompareVersions, 404)
-    forward(router, editor, "GET /admin/checks", calls.GetChecks, 404)
-    forward(router, editor, "GET /admin/replicas", calls.ListReplicas)
-    forward(router, editor, "GET /admin/tags", calls.ListTags)
-
-    @router.get("/admin/why", **document(wire.WhyReport, 404, 413))
-    async def explain_answer(
-        question: Question,
-        account: RequestAccount,
-        model: Model = None,
-        version: Version = None,
-        min_version: Version = None,
-    ) -> Response:
-        """Ask a question, at any version, and return the edits and facts behind the answer, and the one without."""
-        fields = {"question": question, "model": model, "version": version, "min_version": min_version}
-        outcome = await answer_query(models, account, fields)
-        if outcome.status >= 400:
-            return respond(outcome)
-        answer = wire.Answer.model_validate_json(outcome.body)
-        return respond(await editor.call(calls.ExplainAnswer(question, answer)))
-
-    forward(router, editor, "GET /admin/scope", calls.GetScope, 404)
-    forward(router, editor, "GET /admin/reviews", calls.ListReviews)
-    forward(router, editor, "GET /admin/hits", calls.ListHits)
-    return router
-
-
-def build_tag_router(editor: EditorClient) -> APIRouter:
-    router = APIRouter(tags=["history"])
-
-    @router.put("/admin/tags/{name}", **document(wire.Tag, 404))
-    async def put_tag(name: Name, body: TagBody, request: Request) -> Response:
-        """Give a version this name, or move the name there."""
-        summarize(request, f"version {body.version}")
-        return respond(await editor.call(calls.PutTag(name, body.version, get_caller(request).name)))
-
-    forward(router, editor, "DELETE /admin/tags/{name}", calls.DeleteTag, 404)
-    return router

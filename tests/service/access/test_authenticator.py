@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from service.access.access import Authenticator, KeyCache
-from service.access.api_keys import BadKey, fingerprint, generate_key, load_admin_key
+from service.access.access import Authenticator
+from service.access.admin_key import BadKey, load_admin_key
+from service.access.api_keys import fingerprint, generate_key
 from service.access.caller import Caller
+from service.access.key_cache import KeyCache
 from service.errors import Forbidden, TooMany, Unauthorized
 from tests.service.access.conftest import MemoryStore
 

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from service.access import access
-from service.access.access import MAX_NAMES, PATIENCE_S, REFRESH_AGE_S, KeyCache
 from service.access.api_keys import ApiKey
+from service.access.key_cache import MAX_NAMES, PATIENCE_S, REFRESH_AGE_S, KeyCache
 from service.errors import LedgerUnavailable
 from tests.service.access.conftest import Clock, MemoryStore
 from tests.service.parts import stopwatch

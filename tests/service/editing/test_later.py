@@ -13,7 +13,7 @@ from service.editing.evaluation.report import Evaluator
 from service.editing.operations import Edit, GetVersion
 from service.errors import LedgerUnavailable
 from service.ledger import keys
-from service.ledger.beside import Reports
+from service.ledger.reports import Reports
 from service.metrics import metrics
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import FRANCE, JAPAN, NO_WAIT, PERU, change, checksum, head, item, revert

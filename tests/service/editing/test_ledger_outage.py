@@ -13,7 +13,7 @@ from service.editing.editor import Editor
 from service.editing.operations import CompareVersions, GetVersion, ListReplicas, ListVersions, RunChecks
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import SCHEMA
-from service.ledger.startup import LAYOUT
+from service.ledger.layout_version import LAYOUT
 from service.metrics import metrics
 from tests.service.editing.requests import FRANCE, PERU, change, checksum, head, revert
 from tests.service.parts import body_of, sample, settings, start_deployment, wait_until

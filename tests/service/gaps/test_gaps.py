@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 import redis
 
-from service.curation.gaps import KEYS, Gap, Sighting, Worklist, find_thing, group_by_fact, group_by_thing
+from service.curation.gap_groups import find_thing, group_by_fact, group_by_thing
+from service.curation.gaps import KEYS, Gap, Sighting, Worklist
 from service.errors import NotFound
 from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey

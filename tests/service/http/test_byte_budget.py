@@ -12,7 +12,7 @@ from fastapi.responses import Response
 
 from service.errors import TooMany
 from service.http import protocol
-from service.http.body import BUDGET, ByteBudget
+from service.http.byte_budget import BUDGET, ByteBudget
 from tests.service.http.conftest import ADMIN
 from tests.service.http.listening import listening
 from tests.service.parts import wait_until

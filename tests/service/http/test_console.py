@@ -17,9 +17,9 @@ from jinja2 import Template
 
 from service.config import Settings
 from service.console import files, session
-from service.console.routes import MAX_KEY
 from service.console.session import ESCAPES, divide
-from service.curation import upkeep as tally
+from service.console.sign_in import MAX_KEY
+from service.curation import tally
 from service.local_routes import LocalRoutes
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.toy_graph import TOYS

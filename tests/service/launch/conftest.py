@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.launch import ledger as exits
+from service.launch import signals as exits
 from service.launch.places import Places, claim, free_port
 
 

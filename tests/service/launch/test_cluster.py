@@ -12,8 +12,9 @@ import pytest
 
 from service.config import Settings
 from service.launch import cluster
-from service.launch import ledger as exits
-from service.launch.ledger import CannotStart, stop_orphans
+from service.launch import signals as exits
+from service.launch.ledger import CannotStart
+from service.launch.orphans import stop_orphans
 from service.launch.places import Places
 
 BUSY = Exception("The current node timed out during startup. This could happen because ...")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from service.config import Settings
+from service.launch.greeting import ready
 from service.launch.places import Places
-from service.launch.run import ready
 
 KEY = "the-key-that-was-made"
 

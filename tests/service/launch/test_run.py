@@ -13,7 +13,7 @@ import trustme
 from cryptography.hazmat.primitives import serialization
 
 from service.launch import cluster, run
-from service.launch import ledger as exits
+from service.launch import signals as exits
 from service.launch.ledger import CannotStart
 from service.launch.places import Places, free_port
 from service.ledger.embedded.server import EmbeddedValkey

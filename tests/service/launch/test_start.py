@@ -18,10 +18,11 @@ from models.systems import DEFAULT_SYSTEMS, SYSTEMS
 from service.__main__ import GROUPS, parse
 from service.config import Settings
 from service.launch import ledger as launch
-from service.launch import places as checks
+from service.launch import requirements as checks
 from service.launch.environment import CLUSTER_ENVIRONMENT, RAY_ENVIRONMENT, REPLICA_ENVIRONMENT
 from service.launch.ledger import CannotStart
-from service.launch.places import check_memory, check_port, claim, free_port, ray_folder
+from service.launch.places import check_port, claim, free_port, ray_folder
+from service.launch.requirements import check_memory
 from service.launch.worker import to_loopback
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.cluster.running import ROOT, clean_environment

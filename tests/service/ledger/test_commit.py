@@ -20,8 +20,8 @@ from service.ledger.commit import Commit, canonical, edit_order, new_edit_id
 from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import SCHEMA
+from service.ledger.layout_version import LAYOUT, check_layout
 from service.ledger.manifests import N_NEWEST, surplus
-from service.ledger.startup import LAYOUT, check_layout
 from tests.service.ledger.writing import SLOTS, Writer
 from tests.service.parts import PATIENCE_S
 

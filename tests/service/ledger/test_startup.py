@@ -9,9 +9,9 @@ import redis
 
 from service.errors import Crashed, LedgerUnavailable
 from service.ledger import keys
-from service.ledger.beside import Suspects
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
+from service.ledger.suspects import Suspects
 from tests.service.ledger.writing import fill
 from tests.service.parts import PATIENCE_S
 

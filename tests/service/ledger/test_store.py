@@ -10,9 +10,9 @@ import redis
 from service.errors import LedgerCorrupt, NotFound, NotReady, StaleVersion
 from service.ledger import keys, snapshots
 from service.ledger import manifests as rows
-from service.ledger.beside import Tag, Tags
 from service.ledger.commit import Commit, sha256
 from service.ledger.store import RedisLedger
+from service.ledger.tags import Tag, Tags
 from tests.service.ledger.writing import AUTHOR, BASES, Writer, fill
 from tests.service.parts import stopwatch
 

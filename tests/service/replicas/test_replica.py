@@ -17,11 +17,11 @@ from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import SCHEMA
-from service.ledger.startup import LAYOUT
+from service.ledger.layout_version import LAYOUT
 from service.ledger.store import RedisLedger
 from service.metrics import metrics
-from service.replicas.follower import Snapshot
 from service.replicas.replica import Replica
+from service.replicas.snapshot import Snapshot
 from tests.service.parts import (
     PATIENCE_S,
     as_ray_runs,

@@ -13,7 +13,9 @@ from service.concurrency import cancel_and_wait
 from service.ledger import keys
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
-from service.replicas.follower import Backlog, LedgerFollower, Snapshot, SnapshotHistory, SnapshotLoader
+from service.replicas.backlog import Backlog
+from service.replicas.follower import LedgerFollower
+from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 from tests.service.ledger.writing import SLOTS, SlotMemory, Writer, fill
 from tests.service.parts import PATIENCE_S, run_ready, wait_until
 

@@ -16,8 +16,8 @@ from models.systems import SYSTEMS
 from models.thu_ernie.system import ThuErnieSystem
 from service.errors import TooLarge
 from service.graph.linking.linker import Linker
-from service.scheduling import turns as scheduling
-from service.scheduling.turns import CommitPriority
+from service.scheduling import commit_priority as scheduling
+from service.scheduling.commit_priority import CommitPriority
 from service.scheduling.work import MAX_WORK, bound_cost, check_work, load_cost, to_ask
 from tests.service.parts import PATIENCE_S, run_ready, wait_until
 

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 import redis
 
-from service.curation import upkeep as module
-from service.curation.upkeep import HitCounts, Hits, Tally
+from service.curation import tally as module
+from service.curation.hits import HitCounts, Hits
+from service.curation.tally import Tally
 from service.errors import LedgerUnavailable
 from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from models.packs.pack import Pack, pack_probes
 from service.editing.editor import Editor
 from service.editing.evaluation.lineage import FactTest, Successors
-from service.editing.evaluation.visitors import MAX_EDITS_REWORDED, MAX_PARAPHRASES, ParaphraseGenerator
+from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, MAX_PARAPHRASES, ParaphraseGenerator
 from service.editing.models import Answer
 from service.ledger.commit import Commit, EditRecord
 from service.ledger.fold import ActiveRecords

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.editing.draft import PlannedEdit
 from service.editing.editor import Editor
 from service.editing.notes import RelationNote
+from service.editing.planned_edit import PlannedEdit
 from service.editing.plans import conflicts
 from service.editing.plans.conflicts import TOO_MANY_REFUSED, Contradiction, find_contradictions
 from service.editing.plans.fact_resolver import CurrentValues, Values

@@ -84,7 +84,7 @@ async def test_bytes_that_an_encoding_does_not_have_are_counted(http: httpx.Asyn
 async def test_a_file_that_is_too_large_is_refused(
     http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.http.routes.graph.MAX_FILE_BYTES", 1000)
+    monkeypatch.setattr("service.http.routes.documents.MAX_FILE_BYTES", 1000)
     reply = await http.put(MILL, content=b"x" * 1001, headers={"content-type": "application/pdf"})
     assert (reply.status_code, reply.json()["code"]) == (413, "too_large")
     assert "a file may have 1,000 bytes" in reply.json()["detail"]

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from service.access.api_keys import fingerprint
 from service.config import Settings
-from service.curation import upkeep as tally
+from service.curation import tally
 from service.curation.gaps import COUNTS
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.http.conftest import KEY, Run

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from service.config import Settings
 from service.curation import proposals as store
-from service.curation import upkeep as reviews
+from service.curation import reviews
 from service.curation.proposals import (
     BYTES,
     CUT_OFF_S,

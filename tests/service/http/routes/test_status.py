@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from service.editing.operations import ListReplicas
 from service.errors import LedgerUnavailable, NotReady
 from service.http import descriptions
-from service.http.routes import status
+from service.http.routes import discovery, status
 from service.http.routes.status import FRESH_S, Readiness
 from service.ledger.store import RedisLedger
 from service.outcome import Outcome
@@ -171,9 +171,9 @@ async def test_many_who_look_for_machines_cost_one_look_a_second(monkeypatch: py
         n_looks += 1
         return [{"Alive": True, "NodeManagerAddress": "127.0.0.1", "MetricsExportPort": 9}]
 
-    monkeypatch.setattr(status.ray, "nodes", list_nodes)
+    monkeypatch.setattr(discovery.ray, "nodes", list_nodes)
     app = FastAPI()
-    app.include_router(status.build_discovery_router(9, "http"))
+    app.include_router(discovery.build_discovery_router(9, "http"))
     async with client_of(app) as client:
         for _ in range(5):
             replies = await asyncio.gather(*(client.get("/discovery/ray") for _ in range(20)))

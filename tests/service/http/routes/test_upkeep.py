@@ -6,9 +6,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from service.curation import upkeep as hits
-from service.curation import upkeep as reviews
-from service.curation import upkeep as tally
+from service.curation import hits, reviews, tally
 from tests.service.http.conftest import Run
 from tests.service.parts import PATIENCE_S
 

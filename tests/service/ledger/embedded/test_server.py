@@ -14,7 +14,8 @@ import redis
 
 from service.errors import LedgerUnavailable
 from service.ledger.embedded import server as server_module
-from service.ledger.embedded.files import FolderLock, ValkeyFiles
+from service.ledger.embedded.files import ValkeyFiles
+from service.ledger.embedded.folder_lock import FolderLock
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.ledger.writing import frozen, kill, pid_of, running
 

@@ -3,14 +3,11 @@
 `docker run --cpus`, Kubernetes' limits and systemd's CPUQuota do not take cores away: they are quotas of time, which
 the threads of a process use up together, and then stop until the next period. Supported are control groups v1 and v2 of
 Linux; loky, joblib and Ray read only the quota of the outermost group, which a systemd unit or a nested group lacks.
-
-The memory that a process may use: the machine's with its swap, or what its control groups allow.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -54,25 +51,3 @@ def _read_quota(folder: Path) -> float:
     if int(quota) < 0:
         raise ValueError("no quota")
     return int(quota) / int(period)
-
-
-MACHINE = Path("/proc/meminfo")
-LIMITS = ("memory.max", "memory.limit_in_bytes")  # files of control groups v2 and v1
-
-
-def count_memory(machine: Path = MACHINE, membership: Path = MEMBERSHIP, groups: Path = GROUPS) -> int | None:
-    """Return the bytes of memory, None where the system does not tell them."""
-    return min([*_read_machine(machine), *_read_limits(membership, groups)], default=None)
-
-
-def _read_machine(machine: Path) -> Iterator[int]:
-    with suppress(OSError):
-        sizes = re.findall(r"^(?:MemTotal|SwapTotal): +(\d+) kB", machine.read_text(), re.MULTILINE)
-        yield 1024 * sum(map(int, sizes))
-
-
-def _read_limits(membership: Path, groups: Path) -> Iterator[int]:
-    for folder in find_groups("memory", membership, groups):
-        for name in LIMITS:
-            with suppress(OSError, ValueError):  # no such file, or no limit
-                yield int((folder / name).read_text())
