@@ -4,7 +4,6 @@
                            +--> editor (1)                   edits, history
 
 (*) The launcher starts one; behind Ray's proxies there are as many as the deployment's file says.
-
 Replicas and the editor meet only in the ledger. No deployment reserves cores, so that everything fits on a small
 machine; each replica limits its own threads. A deployment that computes on a GPU reserves a share of one.
 """

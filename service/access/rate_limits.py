@@ -1,8 +1,7 @@
 """Limits of a caller's calls: a sliding window, counted in Redis for all ingresses together.
 
-With Redis away each process counts separately, so that a limit holds approximately and answers continue.
-
-Redis layout, by the `limits` library; no other module names these keys:
+With Redis away each process counts separately, so that a limit holds approximately and answers continue. The Redis
+layout, by the `limits` library; no other module names these keys:
 
     {errata}:limit:...    string    calls of one caller in one window; gone when two windows have passed
 """

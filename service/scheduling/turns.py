@@ -13,6 +13,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 RECENT_S = 0.5  # period after its last question or answer in which a caller is expected to ask again
 
+Key = TypeVar("Key", bound=Hashable)
+
 
 class Asker(NamedTuple):
     """The caller and the request that a question belongs to."""
@@ -34,7 +36,6 @@ class Waiting(Protocol):
 
 
 Item = TypeVar("Item", bound=Waiting)
-Key = TypeVar("Key", bound=Hashable)
 
 
 class Flow(Generic[Item]):

@@ -21,6 +21,8 @@ from models.packs.pack import Fact, Pack
 from models.thu_ernie.entities.table import row_name
 from models.training.kit.plan import Plan
 
+Ends = Mapping[tuple[int, int], list[int]]  # (start, relation) -> ends of facts
+
 
 @dataclass(frozen=True)
 class Triples:
@@ -78,9 +80,6 @@ def train_rows(triples: Triples, plan: Plan, size: int, seed: int) -> Float[Tens
     threshold = torch.full((len(rows), 1), plan.threshold)
     threshold[triples.n_nodes :] = 0
     return torch.cat([threshold, rows], 1)
-
-
-Ends = Mapping[tuple[int, int], list[int]]  # (start, relation) -> ends of facts
 
 
 def _ends_of(facts: Int[Tensor, "fact 3"]) -> Ends:

@@ -1,11 +1,9 @@
 """The state of the service: the models and their memory for callers, the probes for load balancers and Prometheus.
 
-Probes need no key and tell nothing secret.
-
-Whether every model answers, and whether the whole service has converged, is told at once, from a recent look-up. A load
-balancer removes an ingress that is not ready, and answers depend neither on the editor nor on the newest commit nor on
-the last of several replicas. So ready means that each model has described itself and has a replica that answers, and
-that the editor was asked once; the rest is in the same body.
+Probes need no key and tell nothing secret. Whether every model answers, and whether the whole service has converged, is
+told at once, from a recent look-up. A load balancer removes an ingress that is not ready, and answers depend neither on
+the editor nor on the newest commit nor on the last of several replicas. So ready means that each model has described
+itself and has a replica that answers, and that the editor was asked once; the rest is in the same body.
 """
 
 from __future__ import annotations

@@ -54,6 +54,8 @@ EditId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
 
 EditName = Annotated[CommitVersion | EditId, say_instead("no_edit_name", NO_EDIT_NAME)]
 
+DateText = Annotated[str, Field(pattern=r"^(|unknown|\d{1,12}(s|-\d\d|-\d\d-\d\d)?( BC)?)$")]
+
 
 def _check_words(text: str) -> str:
     if not any(map(str.isalnum, text)):
@@ -102,9 +104,6 @@ class EditItem(Request):
                     {"text": repr(text)},
                 )
         return self
-
-
-DateText = Annotated[str, Field(pattern=r"^(|unknown|\d{1,12}(s|-\d\d|-\d\d-\d\d)?( BC)?)$")]
 
 
 class FactItem(Request):
