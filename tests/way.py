@@ -25,7 +25,8 @@ from tests.service.parts import settings, start_deployment
 
 SERVICE = str(Path(__file__).parents[1] / "service")
 QUESTION = "What is the capital of Peru?"
-MOST_FILES = {"a question": 8, "an edit": 33}  # files from the route on; a change may lower a number
+# Files from the route on; a change may lower a number. They rose once, by 2 and 3, as files were divided.
+MOST_FILES = {"a question": 10, "an edit": 36}
 
 
 async def measure() -> dict[str, list[str]]:
