@@ -121,11 +121,11 @@ def test_without_memory_the_windows_are_read_alone() -> None:
 
 def test_the_second_reader_has_its_share_of_the_logits_of_a_window() -> None:
     content, question, second = document(text(10)), ids(QUESTION).tolist(), load_reader()
-    own = read_logits(tiny_reader(), content)[0]
+    logits = read_logits(tiny_reader(), content)[0]
     (read,) = second.point([(question, content.ids.tolist())])
     for share in (0.25, 1.0):
-        (mixed,) = Second(second, share).mix([own], question, [content.ids.tolist()])
-        torch.testing.assert_close(mixed, (1 - share) * own[: len(read)] + share * read)
+        (mixture,) = Second(second, share).mix([logits], question, [content.ids.tolist()])
+        torch.testing.assert_close(mixture, (1 - share) * logits[: len(read)] + share * read)
     only = replace(RULE, second=Second(second, 1.0))
     result = answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), only)
     best = result.spans[0]

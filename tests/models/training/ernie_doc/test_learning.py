@@ -143,7 +143,7 @@ def test_the_texts_to_choose_by_are_of_every_hand_but_the_one_that_is_held_out()
     texts = choosing_texts(DEFAULT.seed)
     hands = {f"passages {path.stem}" for path in PASSAGES.glob("*.jsonl")}
     assert texts.keys() == {"documents", *hands} - {f"passages {HELD_HAND}"}
-    held = {text.text for text in read_texts("test", PASSAGES)}
+    test_texts = {text.text for text in read_texts("test", PASSAGES)}
     for part in texts.values():
         assert len(part) == N_CHOOSE
-        assert not held & {text.text for text in part}
+        assert not test_texts & {text.text for text in part}
