@@ -71,6 +71,10 @@ DAY, YEAR = r"(?:the )?(\d{1,2})(?:st|nd|rd|th)?", r"(\d{4})"
 MINUTES, HALF = r"[:.h]([0-5]\d)", r"[ap]\.?m\b\.?|in the (?:morning|afternoon|evening)\b"
 ROMAN = re.compile(r"\b(?=[ivxl]{2,}\b)(x[lc]|l?x{0,3})(i[xv]|v?i{0,3})(?<=[ivxl])\b")
 ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50}
+LEAST_IN_WORDS = (
+    10.0  # a lesser number in words counts only beside others: people say "the three of us" in passing
+)
+RATIO_IN_WORDS = re.compile(r"\d (?:by|over|to) [a-z]+\b")
 BIG = re.compile(r"\b(\d+(?:\.\d+)?) ?(k|thousand|million|billion)\b")
 THOUSANDS = {"k": 10**3, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 CURRENCIES = {"dollar": "$", "euro": "€", "pound": "£", "yen": "¥"}
@@ -149,7 +153,7 @@ SPELLINGS: Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
         (rf"\b{MONTH} {DAY},? {YEAR}\b", lambda m: _date(m[3], m[1], m[2])),
         (rf"\b(\d{{1,2}})(?:{MINUTES})? ?({HALF})", lambda m: _time(m[1], m[2], m[3])),
         (rf"(?<![\d.:-])([01]?\d|2[0-4]){MINUTES}(?![\d.:])(?: ?(?:h|o'clock)\b)?", lambda m: _time(m[1], m[2])),
-        (r"(?<![\d.,])(\d{1,3})((?:[,' ]\d{3})+)(?![\d.,])", lambda m: m[1] + re.sub(r"\D", "", m[2])),
+        (r"(?<![\d.,])(\d{1,3})((?:[,' ]\d{3})+)(?![\d,]|\.\d)", lambda m: m[1] + re.sub(r"\D", "", m[2])),
         (r"(?<=\d) ?(?:%|per ?cent\b)", "%"),
         (r"\b(?:minus|negative) (?=\d)", "-"), (r"\bplus (?=\d)", "+"),
         (r"(?<=\d) ?(?:°|degrees?)? ?(?:c|celsius|centigrade)\b", "℃"),
@@ -181,7 +185,9 @@ def find_literals(question: str) -> list[str]:
     """Return the literals of a question in their order, each in its one spelling."""
     text = unicodedata.normalize("NFKC", SUPERSCRIPT.sub("^", question)).casefold()
     text = BIG.sub(lambda match: f"{float(match[1]) * THOUSANDS[match[2]]:.0f}", ROMAN.sub(_roman, text))
-    text = alpha2digit(text, "en")
+    text = RATIO_IN_WORDS.sub(
+        lambda match: alpha2digit(match[0], "en"), alpha2digit(text, "en", LEAST_IN_WORDS)
+    )
     if not PLAIN.fullmatch(text):
         for pattern, spelling in SPELLINGS:
             text = pattern.sub(spelling, text)
