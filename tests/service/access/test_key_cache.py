@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from service.access import access
+from service.access import key_cache
 from service.access.api_keys import ApiKey
 from service.access.key_cache import MAX_NAMES, PATIENCE_S, REFRESH_AGE_S, KeyCache
 from service.errors import LedgerUnavailable
@@ -95,7 +95,7 @@ async def test_names_whose_reading_failed_are_bounded(clock: Clock, monkeypatch:
     async def fail(name: str) -> ApiKey | None:
         raise LedgerUnavailable("away")
 
-    monkeypatch.setattr(access, "MAX_NAMES", 10)
+    monkeypatch.setattr(key_cache, "MAX_NAMES", 10)
     cache = KeyCache(fail, clock)
     for number in range(30):
         with pytest.raises(LedgerUnavailable):

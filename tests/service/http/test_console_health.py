@@ -10,7 +10,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from service.console import facts as looking_back
+from service.console import history
 from service.errors import NotReady
 from service.http.routes.status import Readiness
 from service.ledger.embedded.server import EmbeddedValkey
@@ -102,7 +102,7 @@ async def test_pages_go_on_without_the_store_say_so_and_keep_what_is_written(
 async def test_a_commit_of_many_edits_is_shown_in_parts(
     app: FastAPI, browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looking_back, "EDITS", 2)
+    monkeypatch.setattr(history, "EDITS", 2)
     edits = [{"question": f"who runs mill {n}?", "answer": "Ada", "model": "toy"} for n in range(3)]
     async with client_of(app) as http:
         await http.post("/admin/edits", json={"edits": edits}, headers=ADMIN)

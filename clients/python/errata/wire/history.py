@@ -233,11 +233,15 @@ class FactChange(Response):
     change: Literal["added", "removed"]
     """"added" if the later version has it."""
     begin: str = ""
-    """The first date at which it holds, "" where the edit names none; so are `end`, `time`, `unit` and `rank`."""
+    """The first date at which it holds; "" where the edit names none."""
     end: str = ""
+    """The last date at which it holds; "" where the edit names none."""
     time: str = ""
+    """The one date at which it holds; "" where the edit names none."""
     unit: str = ""
+    """The unit of its number; "" where the edit names none."""
     rank: str = ""
+    """Its rank among values of the relation; "" where the edit names none."""
 
 
 class MemoryChange(Response):

@@ -37,9 +37,9 @@ async def test_a_fact_without_a_question_is_checked_in_the_graph_and_files_are_n
 
 async def test_a_name_that_is_taken_away_breaks_the_facts_that_are_asked_by_it(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
-    receipt = await fact(editor, "Peru", "label", "Perú")
+    receipt = await fact(editor, "Peru", "label", "Piruw")
     assert receipt["report"]["broken_tests"] == [], "the old name stays an alias"
-    receipt = await fact(editor, "Perú", "alias", "Peru", act="remove")
+    receipt = await fact(editor, "Piruw", "alias", "Peru", act="remove")
     assert {test["question"] for test in receipt["report"]["broken_tests"]} == {CAPITAL, "Peru's capital?"}
 
 
