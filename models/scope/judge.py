@@ -6,11 +6,11 @@ keeps its own positions, and a learned vector marks the tokens of the second one
     h = BERT([CLS] q [SEP] [CLS] w [SEP]),   x = a . [h_q; h_w],   k = cos(u_q, u_w)
     log-odds = b x + c k + d x (k - 0.8) + e + f . s
 
-Names that the two share have a learned mark each (`wordings/mentions.py`). h_q, h_w are the states of the two [CLS]; u
-are the encoder's sentence vectors, which found the pair; s is what their words differ in (`wordings/contrast.py`). b to
-e and f are fitted on relations, names and facts that no weight was trained on, so that the log-odds are calibrated. A
-pair near an even chance is read in both orders, and x is their mean. The word embeddings are the encoder's;
-`models/encoder/pairs.py` runs the layers.
+Where the weights have marks, names that the two share have one each (`wordings/mentions.py`). h_q, h_w are the states
+of the two [CLS]; u are the encoder's sentence vectors, which found the pair; s is what their words differ in
+(`wordings/contrast.py`). b to e and f are fitted on relations, names and facts that no weight was trained on, so that
+the log-odds are calibrated. A pair near an even chance is read in both orders, and x is their mean. The word embeddings
+are the encoder's; `models/encoder/pairs.py` runs the layers.
 """
 
 import math

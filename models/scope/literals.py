@@ -71,28 +71,19 @@ DAY, YEAR = r"(?:the )?(\d{1,2})(?:st|nd|rd|th)?", r"(\d{4})"
 MINUTES, HALF = r"[:.h]([0-5]\d)", r"[ap]\.?m\b\.?|in the (?:morning|afternoon|evening)\b"
 ROMAN = re.compile(r"\b(?=[ivxl]{2,}\b)(x[lc]|l?x{0,3})(i[xv]|v?i{0,3})(?<=[ivxl])\b")
 ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50}
-LEAST_IN_WORDS = (
-    10.0  # a lesser number in words counts only beside others: people say "the three of us" in passing
-)
+# A lesser number in words counts only beside others: people say "the three of us" in passing
+LEAST_IN_WORDS = 10.0
 RATIO_IN_WORDS = re.compile(r"\d (?:by|over|to) [a-z]+\b")
 BIG = re.compile(r"\b(\d+(?:\.\d+)?) ?(k|thousand|million|billion)\b")
 THOUSANDS = {"k": 10**3, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 CURRENCIES = {"dollar": "$", "euro": "€", "pound": "£", "yen": "¥"}
 CODES = {"usd": "$", "eur": "€", "gbp": "£", "jpy": "¥"}
-PREFIXES = {
-    "kilo": "k",
-    "mega": "m",
-    "giga": "g",
-    "tera": "t",
-    "centi": "c",
-    "milli": "m",
-    "micro": "μ",
-    "nano": "n",
-}
-BASES = {"gram": "g", "metre": "m", "meter": "m", "litre": "l", "liter": "l", "second": "s", "watt": "w", "volt": "v",
-         "byte": "b", "hour": "h", "hr": "h", "minute": "min", "min": "min"}  # fmt: skip
+# Mega and milli have one letter once case is gone, so that units which take both are left to the judge
+PREFIXES = {"kilo": "k", "centi": "c", "milli": "m", "micro": "μ", "nano": "n"}
+BASES = {"gram": "g", "metre": "m", "meter": "m", "litre": "l", "liter": "l", "second": "s", "hour": "h", "hr": "h",
+         "minute": "min", "min": "min", "byte": "b", "megabyte": "mb", "gigabyte": "gb", "terabyte": "tb"}  # fmt: skip
 NAMED_UNIT = rf" ?({'|'.join(PREFIXES)})?({'|'.join(BASES)})s?\b"
-UNIT = r"(?:[kcmnμ]m|[kmμn]g|[mcd]?l|m?s|[kmg]?hz|[kmg]?w|kwh|m?v|[kmgt]b|h|min)"  # its abbreviations
+UNIT = r"(?:[kcmnμ]m|[kmμn]g|[mcd]?l|m?s|[kmgt]b|h|min)"  # its abbreviations
 FIGURE = r"\d+(?:\.\d+)?"
 DEGREES = rf"({FIGURE}) ?(?:°|degrees?)? ?"
 NORTH, EAST = rf"{DEGREES}(n|s)(?:orth|outh)?\b", rf"{DEGREES}(e|w)(?:ast|est)?\b"

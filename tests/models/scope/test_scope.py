@@ -302,6 +302,7 @@ def test_what_may_be_written_in_other_ways_is_not(question: str, other: str) -> 
         ("For €8.50", "For 8.50 euros", "For EUR 8.5", "For 8,50 €"),
         ("In 7 h 8 min", "In 7h08", "In 7 hours and 8 minutes"),
         ("What is x²?", "What is x^2?", "What is x**2?"),
+        ("A card of 8 GB", "A card of 8GB", "A card of 8 gigabytes"),
         ("Take 46 µg", "Take 46 mcg", "Take 46 micrograms"),
     ],
 )
