@@ -24,6 +24,14 @@ class Foresees(Protocol):
 
 
 @runtime_checkable
+class ForeseesSteps(Foresees, Protocol):
+    """Foresees for several consecutive changes at once, which costs much less than one after the other."""
+
+    def may_differ_in_steps(self, asks: Sequence[Ask], versions: Sequence[Views]) -> list[list[bool]]:
+        """Return for each step from a version to the next one what `may_differ` says of each question."""
+
+
+@runtime_checkable
 class ForeseesTaught(Protocol):
     """Foresees which of all questions in `Probes.training` a change may reach."""
 
@@ -62,7 +70,8 @@ class ScopeVerdict:
     cosine: float  # cosine of the sentence vectors of question and wording
     probability: float | None  # probability that both ask for the same; None where the judge was not asked
     # `answers`; `less_likely` than another edit that answers; `near`; `not_asked`; excluded because it names another
-    # number or code (`other_literal`) or another known subject; or `far`
+    # number or code (`other_literal`) or another known subject; or `far`, as are edits
+    # further than the two nearest
     verdict: Verdict
 
 

@@ -14,6 +14,9 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runt
 from models.graph.knowledge import Entity, Mention
 from models.memory import Memory, Views
 
+Input: TypeAlias = Literal["graph", "context", "candidates", "document", "sampling"]
+INPUTS: frozenset[str] = frozenset(get_args(Input))
+
 
 @dataclass(frozen=True)
 class Thresholds:
@@ -22,10 +25,6 @@ class Thresholds:
     opens: float = 0.5  # probability from which the edit answers
     near: float = 0.2  # probability from which a reply names the edit, though the base answers
     replaces: float = 0.9  # probability from which a new edit takes the place of an earlier one
-
-
-Input: TypeAlias = Literal["graph", "context", "candidates", "document", "sampling"]
-INPUTS: frozenset[str] = frozenset(get_args(Input))
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,8 @@ class Ask:
     sampling: SamplingOptions | None = None
     as_of: str = ""  # the day on which facts are current, as 2026-11-28; "" for today
     passages: tuple[int, ...] = (0,)  # places of the context's texts in it, where the caller sent several
+    # Whether only an edit may answer, so that a system with a scope need not ask its base; others may answer anyway
+    edits_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class Reason(str):
 
 
 UNSURE = Reason("unsure", "The model is not sure enough to answer.")
+NO_EDIT = Reason("no_edit", "No edit answers the question, and only an edit was asked.")
 
 
 @dataclass(frozen=True)

@@ -13,3 +13,5 @@ SYSTEMS = {
 }
 # Names of the systems that start by default; the first answers where a request names none.
 DEFAULT_SYSTEMS = ("nkb", "kbert")
+# Names of the systems whose edits have a scope, so that they can stand before another model's answers.
+WITH_SCOPE = ("nkb",)

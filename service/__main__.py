@@ -26,6 +26,7 @@ GROUPS = {
     "tokens of an OpenID Connect issuer, besides keys": " ".join(
         f"oidc_{name}" for name in Oidc.model_fields
     ),
+    "language models behind edits": "upstreams upstream_mode upstream_key_file upstream_keep_out upstream_open",
     "pages for curators, and proposals": "console self_approval",
     "logs, in VAR/log/errata.log": "log_format log_level",
     "traces of OpenTelemetry, and metrics": "traces trace_sample_rate metrics_port",
@@ -35,6 +36,7 @@ GROUPS = {
 # flags in the singular, because each use adds a value
 FLAGS = {
     "systems": "--system",
+    "upstreams": "--upstream",
     "proxies": "--proxy",
     "allowed_hosts": "--allowed-host",
     "allowed_origins": "--allow-origin",
@@ -44,13 +46,19 @@ METAVARS = {
     **{"rate_per_key": "RATE", "rate_per_address": "RATE", "proxies": "NETWORK", "traces": "URL"},
     **{"oidc_issuer": "URL", "oidc_scopes": "CLAIM", "oidc_prefix": "TEXT", "oidc_name": "CLAIM"},
     **{"oidc_jwks_host": "HOST", "allowed_origins": "ORIGIN"},
+    **{"upstreams": "NAME=URL", "upstream_mode": "MODE", "upstream_key_file": "NAME=FILE"},
     **{"host": "ADDRESS", "var": "FOLDER", "port": "PORT", "metrics_port": "PORT"},
+}
+LISTS = {
+    *("systems", "allowed_hosts", "allowed_origins", "proxies", "device", "dtype"),
+    *("upstreams", "upstream_mode", "upstream_key_file"),
 }
 TYPE_METAVARS: Mapping[type, str] = {int: "N", float: "X", Path: "FILE", str: "NAME"}
 ENVIRONMENT = """\
 environment:
   ERRATA_REDIS_URL   keep the ledger in this Redis or Valkey (>= 6.2) instead of an embedded one under --var
   ERRATA_ADMIN_KEY   the admin key, instead of a generated one in VAR/admin.key
+  ERRATA_UPSTREAM_KEY_NAME   the key of the upstream NAME, in capitals, other signs as _
   ERRATA_REDIS_URL_FILE, ERRATA_ADMIN_KEY_FILE   a file with the value, such as a mounted secret
 """
 
@@ -95,11 +103,12 @@ def _describe(name: str, field: FieldInfo) -> dict[str, Any]:
     if field.annotation is bool:
         return {"help": text, "action": argparse.BooleanOptionalAction if field.default else "store_true"}
     kinds = list(_list_types(field.annotation))
-    if choices := next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), None):
+    choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), None)
+    if choices and name not in LISTS:
         return {"help": text, "choices": choices}
-    kind = next((kind for kind in (int, float, Path) if kind in kinds), str)
+    kind = str if name in LISTS else next((kind for kind in (int, float, Path) if kind in kinds), str)
     options: dict[str, Any] = {"help": text, "metavar": METAVARS.get(name, TYPE_METAVARS[kind]), "type": kind}
-    if name in ("systems", "allowed_hosts", "allowed_origins", "proxies", "device", "dtype"):
+    if name in LISTS:
         options["action"] = "append"
     return options | {"type": {"replicas": _parse_range, "systems": _parse_system}.get(name, kind)}
 

@@ -14,15 +14,14 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
+from ray import serve
 from ray.serve import Application
 from ray.serve.config import AutoscalingConfig
 
 from service.config import Settings
 from service.cores import count_cores
-from service.editing.editor import EditorDeployment
 from service.http.ingress import IngressDeployment
 from service.http.protocol import MAX_CONNECTIONS
-from service.replicas.replica import ReplicaDeployment
 
 ONE_TRY = 1  # starts of a part that has never run, since it would fail again; Ray restarts one that has run
 HEALTH_CHECK_EVERY_S = 1.0  # the longest time until Ray notices a death
@@ -30,7 +29,13 @@ STOP_S = 2.0  # time for requests in flight when a replica is asked to end
 BATCHES_PER_REPLICA = 4  # batches in a replica, so that full ones wait, and a wait for a version blocks none
 CALLS_PER_REPLICA = 2  # calls under way above which a model gets another replica
 UPSCALE_DELAY_S, DOWNSCALE_DELAY_S = 5.0, 300.0  # a replica starts in seconds; a quiet minute is soon over
+DRAIN_POLL_S = 0.2  # interval at which Ray checks whether a replica has ended; its default equals the limit
 GPU_UNITS = 10_000  # smallest shares of a GPU that Ray counts
+# Classes by their places, so that the process that builds the application does not import torch
+ReplicaDeployment = serve.deployment(name="replica", graceful_shutdown_wait_loop_s=DRAIN_POLL_S)(
+    "service.replicas.replica.Replica"
+)
+EditorDeployment = serve.deployment(name="editor")("service.editing.editor.Editor")
 SEE_ALL_GPUS = {"env_vars": {"RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1"}}
 
 

@@ -17,14 +17,15 @@ from pydantic import (
     BeforeValidator,
     Field,
     FilePath,
+    SecretStr,
     ValidationError,
     model_validator,
 )
 
 from models.system import Thresholds
-from models.systems import DEFAULT_SYSTEMS, SYSTEMS
+from models.systems import DEFAULT_SYSTEMS, SYSTEMS, WITH_SCOPE
 from service.access.rate_limits import Rate
-from service.graph.imports.bucket_builder import ImportLimits
+from service.graph.imports.spool import ImportLimits
 from service.ledger.connection import FORMS
 from service.logs import Format, Level
 
@@ -33,7 +34,7 @@ AUTO = "auto"  # model that a request names to ask every system that can read it
 NO_LIMIT = "none"
 PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # default rates where other machines can connect
 MAX_CONCURRENT = 128  # default for calls of one caller at the same time, there
-ALL = "*"  # key of all models that are not named, in a setting by model
+ALL = "*"  # key of all models that are not names, in a setting by model
 LOOPBACK_NAMES = ("127.0.0.1", "::1", "localhost")
 
 Port = Annotated[int, Field(ge=1, le=65_535)]
@@ -92,6 +93,27 @@ def _check_dtype(name: str) -> str:
     return name
 
 
+def _split_by_name(value: Any) -> Any:
+    """Read words such as `team=ADDRESS` as a mapping; the first sign divides, for an address may have others."""
+    if not isinstance(value, list | tuple):
+        return value
+    return {name: text for name, _, text in (str(word).partition("=") for word in value)}
+
+
+def name_key_variable(upstream: str) -> str:
+    """Return the variable of the environment in which an upstream's key is."""
+    return "ERRATA_UPSTREAM_KEY_" + re.sub(r"\W", "_", upstream).upper()
+
+
+def _check_address(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        raise ValueError("an upstream is http://HOST or https://HOST with its path, and has no user in it")
+    if parts.query or parts.fragment:
+        raise ValueError("the address of an upstream has neither a query nor a fragment")
+    return url
+
+
 def _split_by_model(value: Any) -> Any:
     """Read `cuda`, or words such as `cuda` and `NAME=cuda:1`, as a mapping from model names, or ALL."""
     words = [value] if isinstance(value, str) else value
@@ -107,6 +129,13 @@ Devices = Annotated[
     dict[str, Annotated[str, AfterValidator(_check_device)]], BeforeValidator(_split_by_model)
 ]
 Dtypes = Annotated[dict[str, Annotated[str, AfterValidator(_check_dtype)]], BeforeValidator(_split_by_model)]
+
+
+Mode = Literal["observe", "on", "off"]  # whether edits answer in place of an upstream, or are only counted
+UpstreamName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=64)]
+Upstreams = Annotated[
+    dict[UpstreamName, Annotated[str, AfterValidator(_check_address)]], BeforeValidator(_split_by_name)
+]
 
 
 class Oidc(BaseModel, frozen=True, extra="forbid"):
@@ -243,6 +272,28 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         "(`errata gaps`); 0 keeps none",
     )
 
+    upstreams: Upstreams = Field(
+        {},
+        description="NAME=ADDRESS of a server of OpenAI's shape, with its /v1, whose models are NAME/MODEL here, and "
+        "whose answers edits correct; its key is in ERRATA_UPSTREAM_KEY_NAME; may be repeated",
+    )
+    upstream_mode: Annotated[dict[str, Mode], BeforeValidator(_split_by_model)] = Field(
+        {},
+        description="whether edits answer in place of upstreams: observe (default) counts what they would have "
+        "answered, on, or off; NAME=on is for that upstream alone, NAME/KEY=on for a key there; may be repeated",
+    )
+    upstream_key_file: Annotated[dict[str, FilePath], BeforeValidator(_split_by_name)] = Field(
+        {}, description="NAME=FILE with the key of that upstream; may be repeated"
+    )
+    upstream_keep_out: FilePath | None = Field(
+        None,
+        description="file with a text a line; no edit answers in a conversation whose system prompt has one of them",
+    )
+    upstream_open: bool = Field(
+        False, description="let callers without a key use upstreams, whose calls cost money"
+    )
+    upstream_keys: dict[str, SecretStr] = Field({}, exclude=True)
+
     self_approval: bool = Field(False, description="let the author of a proposal approve it, in a small team")
     console: bool = Field(True, description="pages for curators at /console")
 
@@ -302,12 +353,34 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
                 f"--default-model names {self.default_model!r}, and there is none: give one of "
                 f"{', '.join((*self.systems, AUTO))}"
             )
+        self._check_upstreams()
         if not self.scope_near <= self.scope_opens <= self.scope_replaces:
             raise ValueError(
                 f"--scope-near {self.scope_near}, --scope-opens {self.scope_opens} and --scope-replaces "
                 f"{self.scope_replaces} have to rise"
             )
         return self
+
+    def _check_upstreams(self) -> None:
+        names_by_variable: dict[str, str] = {}
+        for name in self.upstreams:
+            if (other := names_by_variable.setdefault(variable := name_key_variable(name), name)) != name:
+                raise ValueError(
+                    f"--upstream names {other!r} and {name!r}, and {variable} would be the key of both: rename one"
+                )
+        model = self.model_to_correct
+        if self.upstreams and self.systems[model] in {
+            SYSTEMS[name] for name in SYSTEMS if name not in WITH_SCOPE
+        }:
+            raise ValueError(
+                f"--upstream needs edits with a scope, and {model!r}, which is corrected by default, has none: "
+                f"serve {WITH_SCOPE[0]}, and give --default-model {WITH_SCOPE[0]}"
+            )
+        if models := sorted(self.upstreams.keys() & {AUTO, *self.systems}):
+            raise ValueError(f"--upstream names {models[0]!r}, which is a model here: give it another name")
+        names = {*self.upstream_key_file, *(name.partition("/")[0] for name in self.upstream_mode)}
+        if unknown := sorted(names - {ALL, *self.upstreams}):
+            raise ValueError(f"there is no upstream {unknown[0]!r}: add --upstream {unknown[0]}=ADDRESS")
 
     def share_cores(self, n_cores: int) -> Self:
         """Return the settings with numbers of replicas and threads that fit the cores, where none are chosen."""
@@ -405,7 +478,7 @@ def explain(error: ValidationError) -> str:
         place, message = details["loc"], details["msg"].removeprefix("Value error, ")
         if place == ("redis_url",):
             message = f"ERRATA_REDIS_URL is not the address of a Redis: {FORMS}"
-        elif place and place[0] in ("device", "dtype") and details["type"] == "value_error":
+        elif place and place[0] in ("device", "dtype", "upstreams") and details["type"] == "value_error":
             message = f"{message}: check --{place[0]}"
         elif len(place) > 1 and place[0] == "systems":
             reason = f"the model {place[1]!r} is not given as MODULE:LOADER, e.g. package.module:name"

@@ -178,6 +178,14 @@ class LedgerCorrupt(ErrataError, code="ledger_corrupt"):
     """The stored data was altered or lost, at a `version` or `block`. A person has to act: no Retry-After."""
 
 
+class UpstreamFailed(ErrataError, code="upstream_failed"):
+    """An upstream cannot be reached, or was cut."""
+
+
+class UpstreamSlow(ErrataError, code="upstream_slow"):
+    """An upstream was silent for too long."""
+
+
 class Crashed(ErrataError, code="crashed"):
     """The request ended the processes that worked for it. It is refused, and nothing was changed."""
 

@@ -17,7 +17,7 @@ from models.capabilities import HasScope
 from models.contract import check_contract, check_reply
 from models.device import resolve_device, resolve_dtype
 from models.system import Bundle
-from service.concurrency import freeze_gc
+from service.concurrency import freeze_gc, trim_heap
 from service.config import Settings
 
 
@@ -48,4 +48,5 @@ def load_system(settings: Settings, model: str) -> Bundle:
     check_reply(bundle)
     bundle = replace(bundle, device=str(device))
     freeze_gc()
+    trim_heap()
     return bundle

@@ -2,6 +2,7 @@
 
 import ast
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,14 @@ MAY = {
         "models",
         "errata.tables",
     },
-    "service/calls.py": {"service.concurrency"},
-    "service/access": {"service.access", "service.concurrency", "service.errors", "service.ledger"},
+    "service/calls": {"service.calls", "service.concurrency"},
+    "service/access": {
+        "service.access",
+        "service.concurrency",
+        "service.refreshing",
+        "service.errors",
+        "service.ledger",
+    },
     "service/extraction": {"service.extraction", "errata.tables"},
     "service/scheduling": {"service.scheduling", "service.errors", "models"},
     "service/curation": {
@@ -43,16 +50,23 @@ MAY = {
             "service.ledger",
             "service.errors",
             "service.concurrency",
+            "service.refreshing",
             "errata.wire.wording",
         ),
     },
     "service/backup": {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
-        *("service.concurrency", "service.curation", "errata.wire"),
+        *("service.concurrency", "service.refreshing", "service.curation", "errata.wire"),
     },
     "service/editing": {
         *("service.editing", "service.ledger", "service.errors", "service.config", "service.choice"),
-        *("service.concurrency", "service.supervision", "service.metrics", "service.tracing"),
+        *(
+            "service.concurrency",
+            "service.refreshing",
+            "service.supervision",
+            "service.metrics",
+            "service.tracing",
+        ),
         "service.curation",
         *(
             "service.loading",
@@ -63,6 +77,7 @@ MAY = {
             "errata.wire",
         ),
     },
+    "service/upstream": {"service.upstream", "service.config", "service.errors", "errata.wire"},
     "service/mcp": {"service.mcp", "service.local_routes", "errata.mcp"},
     "service/console": {
         *("service.console", "service.errors", "service.http", "service.local_routes", "errata"),
@@ -88,7 +103,7 @@ MAY = {
         "service.config",
         "service.console",
     }
-    | {"service.curation", "service.mcp", "service.metrics"},
+    | {"service.curation", "service.mcp", "service.metrics", "service.upstream"},
     "service/http": {
         *(
             "service.http",
@@ -100,9 +115,17 @@ MAY = {
             "service.backup",
             "service.errors",
             "service.config",
+            "service.upstream",
             "service.metrics",
         ),
-        *("service.concurrency", "service.supervision", "service.logs", "service.tracing", "service.choice"),
+        *(
+            "service.concurrency",
+            "service.refreshing",
+            "service.supervision",
+            "service.logs",
+            "service.tracing",
+            "service.choice",
+        ),
         *(
             "service.scheduling",
             "service.outcome",
@@ -179,6 +202,14 @@ def test_a_file_imports_only_what_its_part_may(path: Path) -> None:
     for framework, places in FOREIGN.items():
         if any(under(name, {framework}) for name in names):
             assert any(path.is_relative_to(place) for place in places), f"{path} must not know {framework}"
+
+
+def test_what_is_installed_imports_nothing_that_is_not() -> None:
+    find = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
+    absent = {pattern.removesuffix("*") for pattern in find["exclude"]}
+    assert absent == {"models.training"}
+    for path in (path for path in sources() if not path.is_relative_to("models/training")):
+        assert not [name for name in imports_of(path) if under(name, absent)], path
 
 
 def test_the_client_needs_nothing_of_the_server() -> None:

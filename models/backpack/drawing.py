@@ -11,7 +11,7 @@ import torch
 
 from models.backpack.generate import Completion, Task, draw_from
 from models.backpack.network import Backpack
-from models.backpack.reader import Speller
+from models.backpack.speller import Speller
 from models.kit.decoded import DecodedAnswer
 from models.system import SamplingOptions, TokenScore
 

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.backpack.network import Backpack, Reading, SenseEdits
-from models.backpack.reader import Speller
+from models.backpack.speller import Speller
 
 TOP = 5  # parts that are named with their word
 

@@ -95,14 +95,14 @@ class ForesightRouter(Router):
         if not questions:
             return []
         old, new = before.views[SENSES], after.views[SENSES]
-        differs = self.find_rerouted(questions, old.active_edits, new.active_edits)
+        [differs] = self.find_rerouted(questions, old.active_edits, new.active_edits)
         changed = find_changed_tokens(old, new)
         if not changed:
             return differs
         is_free = [ask.top_k == 1 and not ask.candidates for ask in before.asks]
         places = [place for place, is_plain in enumerate(is_free) if is_plain and not differs[place]]
         texts = [questions[place] for place in places]
-        routes = self.find_routes(texts, old.active_edits)
+        routes = self.find_routes(texts, [old.active_edits] * len(texts))
         reads = self._foresight.reads(changed, texts, routes, old)
         stay = {place for place, is_read in zip(places, reads, strict=True) if not is_read}
         by_base = [

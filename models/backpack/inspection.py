@@ -13,7 +13,8 @@ from torch import Tensor
 
 from models.backpack.editing.overlay import read_row, read_senses
 from models.backpack.memory import SensesView
-from models.backpack.reader import Reader, Speller
+from models.backpack.reader import Reader
+from models.backpack.speller import Speller
 from models.senses import BadInquiry, ScoredWord, Sense, SensesInquiry, WordSenses, check_senses
 
 N_SIMILAR = 3  # words that are named where one is not known

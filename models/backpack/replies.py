@@ -13,7 +13,8 @@ from models.backpack.editing.rows import TextEdits
 from models.backpack.explain import explain
 from models.backpack.generate import Task, complete, rank, score_candidates
 from models.backpack.memory import SensesView
-from models.backpack.reader import Reader, choice_features, free_features
+from models.backpack.reader import Reader
+from models.backpack.scales import choice_features, free_features
 from models.kit.decoded import DecodedAnswer
 from models.kit.replies import reply, share_rest
 from models.scope.active import Match

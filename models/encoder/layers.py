@@ -93,10 +93,16 @@ class ExactLayers(GraphLayers):
         embedded: Float[Tensor, "real width"],
         is_real: Bool[Tensor, "batch token"],
         may_attend: Bool[Tensor, "batch _ token"],
+        is_wanted: Bool[Tensor, "batch token"] | None = None,
     ) -> Float[Tensor, "batch token width"]:
-        """Read one batch, as `PackedBert` does."""
-        states = self.read(embedded, is_real, may_attend, torch.arange(len(embedded)))
-        return unpack(states, is_real)
+        """Read one batch, as `PackedBert` does.
+
+        Args:
+            is_wanted: The real tokens whose last states are computed; those of others are zero. None wants all.
+        """
+        if is_wanted is None:
+            is_wanted = is_real
+        return unpack(self.read(embedded, is_real, may_attend, is_wanted[is_real].nonzero()[:, 0]), is_wanted)
 
 
 def make_layers(

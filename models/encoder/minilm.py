@@ -5,6 +5,7 @@ Wang et al., MiniLM (arXiv:2002.10957). Equal to transformers' BertModel on real
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakValueDictionary
 
 import torch
 import torch.nn.functional as F
@@ -14,11 +15,12 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.encoder.bert import WIDTH
 from models.encoder.layers import make_layers
-from models.encoder.weights import EncoderFiles, find
+from models.encoder.weights import EncoderFiles, find, share
 from models.kit import engine
 
 __all__ = ["WIDTH", "Encoded", "MiniLM"]
 
+ENCODERS: WeakValueDictionary[tuple[str, torch.dtype], "MiniLM"] = WeakValueDictionary()
 MAX_TOKENS = 128  # longest text that all-MiniLM-L6-v2 was trained on
 
 
@@ -62,12 +64,19 @@ class MiniLM:
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         self.max_tokens = max_tokens
-        self.words = weights["embeddings.word_embeddings.weight"]
+        self.words = share(weights["embeddings.word_embeddings.weight"])
         self._positions = (
             weights["embeddings.position_embeddings.weight"]
             + weights["embeddings.token_type_embeddings.weight"][0]
         )
         self._layers = make_layers(weights, dtype)
+
+    @staticmethod
+    def load(device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> "MiniLM":
+        """Return the pretrained encoder that this process has already, or load it."""
+        key = str(device), dtype
+        encoder = ENCODERS.get(key) or MiniLM(device=device, dtype=dtype)
+        return ENCODERS.setdefault(key, encoder)
 
     @property
     def engine(self) -> str:

@@ -1,10 +1,4 @@
-"""Checkpoints of ERNIE-Doc: the first weights, which are MiniLM's, and our folder.
-
-Its encoder is BERT's with H = 384 and 12 heads, which is ERNIE-Doc's without memory, positions and tasks. MiniLM adds
-positions and a token type to its words before the norm; here their mean is added to the word table, so that the norm
-sees what it was trained on.
-
-Our checkpoint of ERNIE-Doc: a folder that is loaded without unpickling anything.
+"""Our checkpoint of ERNIE-Doc: a folder that is loaded without unpickling anything.
 
 tokenizer.json      its words, if they are not MiniLM's
 config.json         model_type `ernie-doc`, the sizes and switches, and where other weights come from
@@ -15,7 +9,7 @@ A checkpoint with the base `minilm` leaves out what equals MiniLM's weights, suc
 half of the model and lies on every machine anyway.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -25,8 +19,8 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.confidence import Confidence
-from models.encoder.weights import find
 from models.ernie_doc.config import ErnieDocConfig
+from models.ernie_doc.minilm import minilm_weights
 from models.ernie_doc.model import ErnieDoc
 from models.kit.checkpoint import (
     CONFIG,
@@ -34,69 +28,10 @@ from models.kit.checkpoint import (
     CheckpointError,
     differing,
     fill,
-    fitting,
     read_sums,
     read_verified,
 )
 from models.kit.checkpoint import save as write
-
-WORDS = "embeddings.word_emb.weight"
-LAYER_NAMES = {
-    "attn.q_proj": "attention.self.query",
-    "attn.k_proj": "attention.self.key",
-    "attn.v_proj": "attention.self.value",
-    "attn.out_proj": "attention.output.dense",
-    "norm1": "attention.output.LayerNorm",
-    "ffn.linear1": "intermediate.dense",
-    "ffn.linear2": "output.dense",
-    "norm2": "output.LayerNorm",
-}
-KINDS = ("weight", "bias")
-
-
-def minilm_weights(
-    expected: Mapping[str, Tensor], layers: Mapping[str, Tensor] | None = None
-) -> dict[str, Tensor]:
-    """Return MiniLM's tensors under the names of `ErnieDoc`.
-
-    Args:
-        expected: The tensors of a model; only those of the same shape are returned, and layers it has.
-        layers: Trained tensors that stand in the place of MiniLM's; its words stay.
-
-    Raises:
-        EncoderNotFound: MiniLM's files are not there.
-    """
-    weights = find().weights
-    places = weights["embeddings.position_embeddings.weight"].mean(0)
-    types = weights["embeddings.token_type_embeddings.weight"][0]
-    tensors = {WORDS: weights["embeddings.word_embeddings.weight"] + types + places}
-    weights = {**weights, **(layers or {})}
-    for kind in KINDS:
-        tensors[f"embeddings.norms.0.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
-        tensors |= {
-            f"encoder.layers.{number}.{name}.{kind}": weights[f"encoder.layer.{number}.{source}.{kind}"]
-            for number in range(n_layers(weights))
-            for name, source in LAYER_NAMES.items()
-        }
-    return fitting(tensors, expected)
-
-
-def load_tokenizer() -> Tokenizer:
-    """Return MiniLM's tokenizer, which cuts nothing and pads nothing.
-
-    Raises:
-        EncoderNotFound: MiniLM's files are not there.
-    """
-    tokenizer = find().tokenizer()
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
-
-
-def n_layers(weights: Mapping[str, Tensor]) -> int:
-    """Count the layers of a BERT by its names."""
-    return len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
-
 
 MODEL_TYPE = "ernie-doc"
 TOKENIZER = "tokenizer.json"

@@ -5,7 +5,7 @@ from itertools import repeat
 from typing import Any
 
 from models.documents.document import Document
-from models.ernie_doc.answer import Choice
+from models.ernie_doc.windows import Choice
 from models.reading.spans import Span
 
 PASSAGE_CHARS = 160  # characters on each side of a span, up to the next space

@@ -17,7 +17,7 @@ from models.ernie_doc.answer import Progress
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.reader import Packing, Reader, Segments
 from models.reading.document import Document
-from models.reading.spans import cover
+from models.reading.windows import cover
 
 ALONE_TOKENS, PAIR_TOKENS = 2, 4  # special tokens of a segment without and with a question
 PAIR_SHARE = 4  # part of a segment, T / 4, that a question has, and an answer

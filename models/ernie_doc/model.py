@@ -10,8 +10,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from models.ernie_doc.attention import Tables
 from models.ernie_doc.config import ErnieDocConfig
-from models.ernie_doc.network import Embeddings, Encoder, Tables, initialize
+from models.ernie_doc.network import Embeddings, Encoder, initialize
 
 HEAD_DROPOUT = 0.1  # rate before the task head, in the authors' code
 

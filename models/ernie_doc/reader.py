@@ -1,11 +1,9 @@
 """Reads a document once, segment by segment, and again only what has changed.
 
-A segment is `[CLS] window [SEP]`, or `[CLS] window [SEP] question [SEP]`.
-
-A model that points has a [MASK] behind the question.
-
-Windows are as long as leaves room for a question, for reading too, so that the state before a window is the state that
-a question to this window needs. They may overlap, so that an answer at the end of a window is whole in the next.
+A segment is `[CLS] window [SEP]`, or `[CLS] window [SEP] question [SEP]`. A model that points has a [MASK] behind the
+question. Windows are as long as leaves room for a question, for reading too, so that the state before a window is the
+state that a question to this window needs. They may overlap, so that an answer at the end of a window is whole in the
+next.
 
 Ding et al. (arXiv:2012.15688): memory is carried from segment to segment. States are streamed: a reading holds one
 state, however long the document is.
@@ -27,7 +25,7 @@ from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import Reading
 from models.ernie_doc.state import RecentStates, State, chain, name_digest
 from models.reading.document import Document
-from models.reading.spans import Window, cover
+from models.reading.windows import Window, cover
 
 SPECIAL_TOKENS = 3  # [CLS] and two [SEP]
 

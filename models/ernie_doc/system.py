@@ -18,23 +18,17 @@ from tokenizers import Tokenizer
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS, DocumentsView, Texts
 from models.encoder.minilm import MiniLM
-from models.ernie_doc.answer import (
-    MOST_WINDOWS,
-    Answer,
-    AnswerRule,
-    Chooser,
-    Progress,
-    Second,
-    answer_in_steps,
-)
-from models.ernie_doc.checkpoint import Checkpoint, Settings, load_tokenizer
+from models.ernie_doc.answer import MOST_WINDOWS, Answer, AnswerRule, Progress, Second, answer_in_steps
+from models.ernie_doc.checkpoint import Checkpoint, Settings
 from models.ernie_doc.checkpoint import load as load_checkpoint
 from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.cost import cost
 from models.ernie_doc.explain import describe_document, explain
 from models.ernie_doc.labelling import PAIR_SHARE, rate_answers
+from models.ernie_doc.minilm import load_tokenizer
 from models.ernie_doc.reader import Packing, Reader
 from models.ernie_doc.state import RecentStates
+from models.ernie_doc.windows import Chooser
 from models.kit.checkpoint import ADVICE, CheckpointError
 from models.kit.replies import decline, reply
 from models.memory import Views
@@ -260,7 +254,7 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
         raise CheckpointError(
             f"{folder} has {config.vocab:,} words and {owner} tokenizer {tokenizer.get_vocab_size():,}: {ADVICE}"
         )
-    return Bundle(ErnieDocSystem(checkpoint, settings, tokenizer, MiniLM(device=device)), (Texts(),))
+    return Bundle(ErnieDocSystem(checkpoint, settings, tokenizer, MiniLM.load(device)), (Texts(),))
 
 
 def label_settings(config: ErnieDocConfig) -> Settings:

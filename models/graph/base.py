@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from models.graph.neighbours import InEdge, find_in_edges
+from models.graph.in_edges import InEdge, find_in_edges
 from models.graph.statement import ALIAS, LABEL, Cardinality, Statement, shorten
 from models.packs.pack import WORLD, Pack, Relation
 

@@ -29,6 +29,7 @@ class Fact:
     unit: str = ""  # unit of the number: a text, or the id of an entity
     rank: str = ""  # "preferred" or "deprecated"; "" for a normal one
     number: str = ""  # the number, where the object is one with its unit
+    source: str = ""  # the graph of a file that says it, "" for the file itself
 
     @property
     def statement_object(self) -> tuple[str, str]:
@@ -39,6 +40,16 @@ class Fact:
     def qualifiers(self) -> tuple[str, ...]:
         """Return what qualifies it, in the order of a statement."""
         return self.begin, self.end, self.time, self.unit, self.rank
+
+    @property
+    def has_period(self) -> bool:
+        """Return whether it holds at some times only, as far as its statement says."""
+        return bool(self.begin or self.end or self.time)
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Return what qualifies it, and its source."""
+        return *self.qualifiers, self.source
 
     def with_name(self, labels: Mapping[str, str], is_identifier: Callable[[str, str], bool]) -> Fact:
         """Return the fact with its object, or the unit of its number, called by its label; see `Entity.with_names`."""

@@ -18,7 +18,7 @@ from models.graph.blocks import (
     read_statements,
     statements_block,
 )
-from models.graph.neighbours import InEdge, find_in_edges
+from models.graph.in_edges import InEdge, find_in_edges
 from models.graph.statement import LABEL, SourceStatements, fold
 from models.graph.view import ActiveImport, EditsInOrder, GraphView
 from models.kit.material import UnionMemory

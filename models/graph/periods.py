@@ -38,10 +38,13 @@ def find_bounds(date: str) -> tuple[Moment, Moment] | None:
 
 
 def holds(fact: Fact | Statement, as_of: str) -> bool:
-    """Return whether a fact has begun and has not ended on a day; an end that is not known has passed."""
+    """Return whether a fact has begun and has not ended on a day, or on one of a month, a year or a decade.
+
+    An end that is not known has passed.
+    """
     day, begin, time, end = map(find_bounds, (as_of, fact.begin, fact.time, fact.end))
     assert day is not None, "a day is a date"
-    if any(bounds is not None and bounds[0] > day[0] for bounds in (begin, time)):
+    if any(bounds is not None and bounds[0] > day[1] for bounds in (begin, time)):
         return False
     return not fact.end or (end is not None and end[1] >= day[0])
 

@@ -22,6 +22,7 @@ OWN_HOLDS: Mapping[str, Cardinality] = {LABEL: "one", ALIAS: "many", DESCRIPTION
 
 RELATION = "@relation/"
 """Before the name of a relation: the id under which something is said about the relation itself."""
+PLAIN = 4  # number of the fields that a statement without details has
 
 
 class Statement(NamedTuple):
@@ -41,21 +42,29 @@ class Statement(NamedTuple):
     time: str = ""  # the point in time of which it is said
     unit: str = ""  # unit of a number: a text, or the id of an entity
     rank: str = ""  # "preferred" or "deprecated"; "" for a normal one
+    source: str = ""  # the graph of a file that says it, "" for the file itself
 
     @property
     def qualifiers(self) -> tuple[str, ...]:
         """Return what qualifies it: begin, end, point in time, unit and rank."""
+        return self[PLAIN:-1]
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Return what qualifies it, and its source."""
         return self[PLAIN:]
 
 
-PLAIN = 4  # number of the fields that a statement without qualifiers has
-QUALIFIERS = Statement._fields[PLAIN:]
-NO_QUALIFIERS = ("",) * len(QUALIFIERS)
+DETAILS = Statement._fields[PLAIN:]  # qualifiers and the source
+NO_DETAILS = ("",) * len(Statement._fields[PLAIN:])
+NO_QUALIFIERS = ("",) * len(Statement._fields[PLAIN:-1])
 
 
 def shorten(statement: Statement) -> Sequence[str]:
-    """Return the fields that are stored, without the qualifiers where there are none."""
-    return statement[:PLAIN] if statement[PLAIN:] == NO_QUALIFIERS else statement
+    """Return the fields that are stored, without the details where there are none."""
+    if statement.source:
+        return statement
+    return statement[:PLAIN] if statement.qualifiers == NO_QUALIFIERS else statement[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +84,7 @@ class Value(NamedTuple):
     time: str = ""
     unit: str = ""
     rank: str = ""
+    source: str = ""
 
 
 @dataclass(slots=True)
@@ -88,22 +98,23 @@ class RelationValues:
     values: dict[str, Value] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)  # text -> key of the value with this text
 
-    def add(self, text: str, object_id: str, edit: str, qualifiers: Sequence[str] = NO_QUALIFIERS) -> None:
-        """Add a value; it counts as said by the last edit that says it, and so do its end and its rank."""
+    def add(self, text: str, object_id: str, edit: str, details: Sequence[str] = NO_DETAILS) -> None:
+        """Add a value; it counts as said by the last edit that says it, and so do its end, rank and source."""
         key = object_id or self.keys.get(text, text)
-        if qualifiers != NO_QUALIFIERS:
-            begin, _, time, unit, _ = qualifiers
+        begin, end, time, unit, rank, source = details
+        if (begin, end, time, unit, rank) != NO_QUALIFIERS:
             plain = self.values.pop(key, None) or self.values.pop(
                 text, None
             )  # the same value, said more exactly
             id = object_id or (plain.object_id if plain else "")
-            self.values["\t".join((key, begin, time, unit))] = Value(text, id, edit, *qualifiers)
+            self.values["\t".join((key, begin, time, unit))] = Value(text, id, edit, *details)
             return
         if object_id and text in self.values:
             del self.values[text]  # the text is now known to name an entity
             self.keys.pop(text, None)
         present = self.values.get(key)
-        self.values[key] = Value(text, object_id or (present.object_id if present else ""), edit)
+        id = object_id or (present.object_id if present else "")
+        self.values[key] = Value(text, id, edit, source=source)
         self.keys.setdefault(text, key)
 
     def clear(self) -> None:
@@ -140,7 +151,7 @@ def fold(sources: Iterable[SourceStatements]) -> dict[str, dict[str, Value]]:
                 continue
             if act == "set":
                 current.clear()
-            current.add(text, object_id, source.edit, statement[PLAIN:])
+            current.add(text, object_id, source.edit, statement.details)
     return {relation: current.values for relation, current in relations.items() if current.values}
 
 
@@ -175,7 +186,8 @@ def _to_fact(relation: str, label: str, text: str, v: Value) -> Fact:
     number = text if v.unit else ""
     full_text = f"{text} {v.unit}" if v.unit else text
     periods = v.begin, v.end, v.time
-    return Fact(relation, label, full_text, v.object_id, v.edit, "", False, *periods, v.unit, v.rank, number)
+    rest = v.unit, v.rank, number, v.source
+    return Fact(relation, label, full_text, v.object_id, v.edit, "", False, *periods, *rest)
 
 
 def _last(values: dict[str, Value]) -> str:

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from models.graph.base import Base
 from models.graph.blocks import Manifest
+from models.graph.in_edges import InEdge, interleave
 from models.graph.knowledge import Entity
-from models.graph.neighbours import InEdge, interleave
 from models.graph.statement import (
     HOLDS,
     LABEL,

@@ -7,14 +7,18 @@ pair ranker's log-odds plus the support that the facts, or the spans of the cont
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
+from typing import NamedTuple
 
+import torch
 from jaxtyping import Float
-from more_itertools import constrained_batches
+from more_itertools import chunked, constrained_batches
 from torch import Tensor
 
 from models.confidence import Confidence
 from models.kbert.checkpoint import Model
-from models.kbert.heads import (
+from models.kbert.coverage import describe_value
+from models.kbert.options import (
     Options,
     describe_best,
     list_alternatives,
@@ -25,6 +29,7 @@ from models.kbert.heads import (
 from models.kbert.query import HungRelation, Link, Ranks, link_mentions, mask_mention, rankable_labels
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.tree import InputRefused
+from models.kbert.unseen import Query
 from models.kit.batching import by_length
 from models.kit.replies import NO_ENTITY, NO_GRAPH, decline, reply
 from models.reading.reader import Finding, Reader
@@ -37,6 +42,7 @@ ROWS_PER_PASS = 64
 TOKENS_PER_PASS = {"cpu": 256, "cuda": 4_096}
 CHARS_PER_RANKING = {"cpu": 1_024, "cuda": 16_384}  # characters of masked questions that are read together
 MAX_READ_CHARS = 600  # characters of a question in MiniLM: an estimate for batches, which cuts nothing
+CHECKS_PER_STEP = 8  # questions that the judge reads again before other requests have a turn
 ROWS_PER_STEP = 16  # rows that are built before other requests have a turn
 
 
@@ -61,7 +67,15 @@ class Pass:
 
     places: list[int]
     rows: list[QuestionRow]
-    states: Float[Tensor, "batch token width"]
+    states: Float[Tensor, "batch token width"]  # only [CLS] and the ends of objects have theirs
+
+
+class CheckResult(NamedTuple):
+    """What the judge finds of a question beside the relation that would answer it."""
+
+    query: Query | None = None  # None if no relation surely answers
+    reading: tuple[float, float] | None = None  # what `UnseenCheck.read` finds where no training has seen it
+    rating: float | None = None  # probability that it asks for its relation of the pack
 
 
 class Answerer:
@@ -101,9 +115,8 @@ class Answerer:
     def reply(self, asks: Sequence[Ask], readings: Sequence[Reading]) -> Steps[list[Reply]]:
         """Sort the candidates of a question; without any, answer with an option."""
         scales = self.model.confidences
-        replies: list[Reply] = []
-        for ask, reading in zip(asks, readings, strict=True):
-            replies.append((yield from self._reply_from_options(ask, reading)))
+        checks = yield from self._check(asks, readings)
+        replies = [self._reply_from_options(*parts) for parts in zip(asks, readings, checks, strict=True)]
         pairs = [
             (ask, reading, text)
             for ask, reading in zip(asks, readings, strict=True)
@@ -119,11 +132,36 @@ class Answerer:
                 replies[place] = _reply_from_candidates(ask, reading, ask.candidates, logits, scales["pair"])
         return replies
 
-    def _reply_from_options(self, ask: Ask, reading: Reading) -> Steps[Reply]:
-        """Reply with a span of the context or with the objects of a relation.
+    def _check(self, asks: Sequence[Ask], readings: Sequence[Reading]) -> Steps[list[CheckResult]]:
+        """Let the judge read questions again beside the relations that would answer them, several at once."""
+        checks, check = [CheckResult()] * len(asks), self.model.relation_check
+        if check is None:
+            return checks
+        sure = {
+            place: Query(ask.question, reading.links, relation)
+            for place, (ask, reading) in enumerate(zip(asks, readings, strict=True))
+            if (relation := self.find_sure(reading)) is not None
+        }
+        for places in chunked(sure, CHECKS_PER_STEP):
+            yield
+            queries = [sure[place] for place in places]
+            is_unseen = [check.concerns(query.question, query.relation) for query in queries]
+            judge_readings = iter(check.read([*compress(queries, is_unseen)]))
+            ratings = check.rate(queries)
+            for place, query, is_read, rating in zip(places, queries, is_unseen, ratings, strict=True):
+                checks[place] = CheckResult(query, next(judge_readings) if is_read else None, rating)
+        return checks
 
-        The judge reads the question again if the answer would come from a relation that no training has seen.
-        """
+    def find_sure(self, reading: Reading) -> HungRelation | None:
+        """Return the relation of the best option, if its objects surely answer as far as the row says."""
+        if reading.options is None or not reading.options.by_logit:
+            return None
+        scale, relation = self.model.confidences["object"], reading.options.by_logit[0].relation
+        is_sure = relation is not None and scale.score(describe_best(reading.options)) >= scale.threshold
+        return relation if is_sure else None
+
+    def _reply_from_options(self, ask: Ask, reading: Reading, check_result: CheckResult) -> Reply:
+        """Reply with a span of the context or with the objects of a relation."""
         options, check = reading.options, self.model.relation_check
         if options is None or not options.by_logit:
             return self._decline(ask, reading)
@@ -131,17 +169,21 @@ class Answerer:
         if best.relation is None:
             return self._reply_from_context(ask, reading)
         features, scale = describe_best(options), self.model.confidences["object"]
-        is_sure = scale.score(features) >= scale.threshold
         reason = UNSURE
-        if is_sure and check and check.concerns(ask.question, best.relation):
-            yield
+        if check and check_result.query and check_result.reading:
             scale = check.record.scale
-            features = (*features, *check.read(ask.question, reading.links, best.relation))
+            features = (*features, *check_result.reading)
             if scale.score(features) < scale.threshold:
-                reason = check.describe_gap(ask.question, reading.links, best.relation)
+                reason = check.describe_gap(check_result.query)
         score = scale.score(features)
-        if is_sure and check and (doubt := check.doubt(ask.question, reading.links, best.relation)):
-            score, reason = min(score, doubt[0]), doubt[1]
+        if gap := describe_value(ask, best.relation):
+            score, reason = 0.0, gap
+        elif (
+            check
+            and check_result.query
+            and (doubt := check.find_doubt(check_result.query, check_result.rating))
+        ):
+            score, reason = min(score, check_result.rating or 0.0), doubt
         if score < scale.threshold and reading.finding is not None:
             return self._reply_from_context(ask, reading)
         alternatives = list_alternatives(options, score, ask.top_k - 1)
@@ -223,7 +265,10 @@ class Answerer:
             batch = collate(
                 [row.row for row in group_rows], self.model.tokens.padding, device=self.model.device
             )
-            yield Pass(places, group_rows, self.model.encoder.read(batch))
+            is_wanted = torch.zeros_like(batch.is_real)
+            for line, row in zip(is_wanted, group_rows, strict=True):
+                line[[0, *chain.from_iterable(row.objects)]] = True
+            yield Pass(places, group_rows, self.model.encoder.read(batch, is_wanted))
 
 
 def _read_chars(query: tuple[str, Sequence[str]]) -> int:

@@ -18,7 +18,8 @@ from torch import Tensor
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import EncoderFiles, find
-from models.kbert.heads import NAMES, Encoder, Heads
+from models.kbert.encoder import Encoder
+from models.kbert.heads import NAMES, Heads
 from models.kbert.query import Relevance
 from models.kbert.unseen import UnseenCheck, UnseenRecord
 from models.kit import checkpoint as kit
@@ -122,7 +123,7 @@ def assemble(
     if missing:
         raise CheckpointError(f"the checkpoint lacks {', '.join(missing)}")
     weights = add_adapters(files.weights, trained.adapters, trained.settings.scale)
-    minilm = MiniLM(files, device=device, dtype=dtype)
+    minilm = MiniLM.load(device, dtype)
     return Model(
         total,
         trained.settings,

@@ -19,8 +19,8 @@ from torch import Tensor
 from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Entity, Fact, Mention
 from models.kit.batching import Cache
+from models.kit.names import MENTION, keep_longest, label_question
 from models.kit.replies import fact_json
-from models.kit.text import MENTION, keep_longest, label_question
 
 CACHED_TEXTS = 16384
 TEXTS_PER_PASS = 64
@@ -87,6 +87,11 @@ class HungRelation:
     def answer(self) -> str:
         """All objects, joined as in a pack."""
         return ", ".join(sorted({fact.object for fact in self.values}))
+
+    @property
+    def has_period(self) -> bool:
+        """Return whether all its facts hold at some times only."""
+        return all(fact.has_period for fact in self.values)
 
     def to_json(self) -> tuple[dict[str, Any], ...]:
         """Return the facts of an answer that rests on the relation."""

@@ -12,10 +12,12 @@ director is asked for.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from itertools import compress, islice
+from typing import Any, NamedTuple
 
 from models.confidence import Confidence
 from models.kbert.query import HungRelation, Link
+from models.kit.days import find_day, without_day
 from models.packs.own_question import OwnFact, OwnQuestions
 from models.scope.judge import Judge
 from models.system import UNSURE, Reason
@@ -26,7 +28,37 @@ LIKE_A_WORD = (
     0.45  # cosine from which a word of the question is of a kind with a word that tells labels apart
 )
 MOST_LABELS = 5  # labels that a decline names
-WORDING = "What is the {label} of {name}?"  # question that a fact of a relation answers
+WORDINGS: Sequence[str] = ("What is the {label} of {name}?",)  # questions that a fact of a relation answers
+WORDINGS_TODAY = (*WORDINGS, "What is the {label} of {name} today?")  # likewise, of one with a time
+WORDINGS_THEN = (*WORDINGS, "What was the {label} of {name}?")  # on a day that is left out
+
+
+class Query(NamedTuple):
+    """A question, its mentions, and the relation of one of their entities that would answer it."""
+
+    question: str
+    links: Sequence[Link]
+    relation: HungRelation
+
+    @property
+    def link(self) -> Link:
+        """The mention on which the relation hangs."""
+        return next(link for link in self.links if link.entity.id == self.relation.entity.id)
+
+    @property
+    def own_fact(self) -> tuple[str, OwnFact]:
+        """The question, and the fact of the pack that it would be answered from."""
+        return self.question, OwnFact(self.relation.values[0].relation, self.link.start, self.link.end)
+
+    def spell(self) -> list[str]:
+        """Return the question without its day, and the questions that a fact of the relation answers."""
+        question, link, wordings = self.question, self.link, WORDINGS
+        if self.relation.has_period:
+            day = find_day(f"{question[: link.start]} {question[link.end :]}")
+            wordings = WORDINGS_THEN if day else WORDINGS_TODAY
+            question = without_day(question, day)
+        name, label = self.question[link.start : link.end], self.relation.values[0].label
+        return [question, *(text.format(label=label, name=name) for text in wordings)]
 
 
 @dataclass(frozen=True)
@@ -55,33 +87,46 @@ class UnseenCheck:
     judge: Judge
     own_questions: OwnQuestions | None = None
 
-    def doubt(
-        self, question: str, links: Sequence[Link], relation: HungRelation
-    ) -> tuple[float, Reason] | None:
-        """Return how likely a question asks for a relation of the pack, and why not; None if it surely does."""
-        name, check = relation.values[0].relation, self.own_questions
-        if check is None or name not in check.pack.relations:
+    def rate(self, queries: Sequence[Query]) -> list[float | None]:
+        """Return how likely each question asks for its relation of the pack; None if it is none of the pack."""
+        check = self.own_questions
+        if check is None:
+            return [None] * len(queries)
+        relations = check.pack.relations
+        belongs = [
+            query.relation.values[0].relation in relations and not query.relation.has_period
+            for query in queries
+        ]
+        scores = iter(check.rate([query.own_fact for query in compress(queries, belongs)]))
+        return [next(scores) if is_own else None for is_own in belongs]
+
+    def find_doubt(self, query: Query, score: float | None) -> Reason | None:
+        """Return why a question may not ask for its relation of the pack, by its rating; None if it surely does."""
+        check = self.own_questions
+        if check is None or score is None or score >= check.scale.threshold:
             return None
-        link = next(link for link in links if link.entity.id == relation.entity.id)
-        fact = OwnFact(name, link.start, link.end)
-        [score] = check.rate([(question, fact)])
-        return None if score >= check.scale.threshold else (score, check.decline(question, fact))
+        return check.decline(*query.own_fact)
 
     def concerns(self, question: str, relation: HungRelation) -> bool:
-        """Return whether the relation's label occurs in no training, or behind a word that may make it another one."""
+        """Return whether the relation's label occurs in no training, or behind a word that may make it another one.
+
+        Trainings have no facts with a time either.
+        """
         label = relation.values[0].label
+        if relation.has_period:
+            return True
         if label.casefold() not in self.record.known_labels:
             return True
         pattern = BEFORE_LABEL.format(label=re.escape(label))
         return re.search(pattern, question, re.IGNORECASE) is not None
 
-    def describe_gap(self, question: str, links: Sequence[Link], relation: HungRelation) -> Reason:
+    def describe_gap(self, query: Query) -> Reason:
         """Return why a fact that is near does not answer: the word of the question that it lacks, and the known labels.
 
         The word is one that no label of the entity has, and of a kind with those that tell its labels apart: Monday
         beside Tuesday and Sunday.
         """
-        link = next(link for link in links if link.entity.id == relation.entity.id)
+        question, link, relation = query.question, query.link, query.relation
         name, label = question[link.start : link.end], relation.values[0].label
         all_labels = dict.fromkeys(fact.label for fact in (*relation.values, *link.entity.facts))
         labels = [other for other in all_labels if _words(other) & _words(label)][:MOST_LABELS]
@@ -99,19 +144,23 @@ class UnseenCheck:
                 return Reason(UNSURE, sentence)
         return Reason(UNSURE, f"No fact that is known of {name} surely answers this; the nearest: {near}.")
 
-    def read(self, question: str, links: Sequence[Link], relation: HungRelation) -> tuple[float, float]:
-        """Return what the judge finds of the question and the relation of the entity on which it hangs.
+    def read(self, queries: Sequence[Query]) -> list[tuple[float, float]]:
+        """Return what the judge finds of each question and the relation of the entity on which it hangs.
 
         These are the output of its layers and the cosine, without the calibration, which holds for people's questions.
-
-        Args:
-            links: Its mentions; one of them is taken for the entity.
         """
-        link = next(link for link in links if link.entity.id == relation.entity.id)
-        wording = WORDING.format(label=relation.values[0].label, name=question[link.start : link.end])
-        readings = self.judge.encode([question, wording])
-        cosine = float(readings.vectors[0] @ readings.vectors[1])
-        return float(self.judge.read_pairs([(readings.tokens[0], readings.tokens[1])])[0]), cosine
+        if not queries:
+            return []
+        groups = [query.spell() for query in queries]
+        readings = self.judge.encode([text for group in groups for text in group])
+        pairs, cosines, start = [], [], 0
+        for group in groups:
+            end = start + len(group)
+            pairs += [(readings.tokens[start], tokens) for tokens in readings.tokens[start + 1 : end]]
+            cosines += (readings.vectors[start + 1 : end] @ readings.vectors[start]).tolist()
+            start = end
+        features = zip(self.judge.read_pairs(pairs).tolist(), cosines, strict=True)
+        return [max(islice(features, len(group) - 1)) for group in groups]
 
 
 def _words(text: str) -> set[str]:

@@ -200,7 +200,7 @@ def fill(module: nn.Module, tensors: Mapping[str, Tensor], source: object, assig
     """Put tensors into a module, in place; of the names of one shared tensor any is enough.
 
     Args:
-        assign: Whether the module takes the tensors themselves, as one on the device `meta` has to.
+        assign: Whether the module takes the tensors themselves, which saves a copy.
 
     CheckpointError: tensors are missing, unknown, of another shape or not finite; the sentence names them all.
     """

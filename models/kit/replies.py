@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from models.graph.knowledge import Fact
-from models.graph.statement import QUALIFIERS
+from models.graph.statement import DETAILS
 from models.system import Alternative, Reason, Reply
 
 NO_ENTITY = Reason("no_entity", "The graph knows nothing that the question names.")
@@ -51,8 +51,7 @@ def fact_json(id: str, label: str, fact: Fact) -> dict[str, Any]:
     """Return a fact of the entity with an id and a label, as replies name it."""
     names = {"entity": id, "subject": label, "relation": fact.relation, "label": fact.label}
     identifier = {"object_id": fact.object_id or fact.unit, "unlabelled": True} if fact.unlabelled else {}
-    qualifiers = zip(QUALIFIERS, fact.qualifiers, strict=True)
-    rest = {name: text for name, text in qualifiers if text}
+    rest = {name: text for name, text in zip(DETAILS, fact.details, strict=True) if text}
     return {**names, "object": fact.object, "edit": fact.edit, **rest, **identifier}
 
 

@@ -19,8 +19,8 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
-from transformers import T5ForConditionalGeneration
-from transformers.models.t5.modeling_t5 import T5LayerFF
+
+from models.nkb.skeleton import T5
 
 Init = Literal["zero_values", "authors"]
 LAYERS, SIZE, ADAPTIVE = "kb_layer", "ex_size", "adaptive_nkb"
@@ -116,7 +116,7 @@ class Bank(nn.Module):
 class KnowledgeLayer(nn.Module):
     """T5's feed-forward sublayer with a bank that shares its norm."""
 
-    def __init__(self, plain: T5LayerFF, bank: Bank) -> None:
+    def __init__(self, plain: T5, bank: Bank) -> None:
         super().__init__()
         self.DenseReluDense = plain.DenseReluDense
         self.layer_norm = plain.layer_norm
@@ -139,9 +139,7 @@ class KnowledgeLayer(nn.Module):
         return total.to(hidden_states.dtype)
 
 
-def mount(
-    t5: T5ForConditionalGeneration, config: BankConfig, init: Init = "zero_values"
-) -> T5ForConditionalGeneration:
+def mount(t5: T5, config: BankConfig, init: Init = "zero_values") -> T5:
     """Add new banks to a model in `config.layers`, in place, and return it.
 
     ValueError: the decoder lacks a layer, or a layer has a bank already.
@@ -150,7 +148,7 @@ def mount(
     for layer in config.layers:
         sublayers = t5.decoder.block[layer].layer
         plain = sublayers[-1]
-        if not isinstance(plain, T5LayerFF):
+        if isinstance(plain, KnowledgeLayer):
             raise ValueError(
                 f"decoder layer {layer} already carries a {type(plain).__name__}: mount banks once"
             )
@@ -162,7 +160,7 @@ def mount(
     return t5
 
 
-def bank_of(t5: T5ForConditionalGeneration, layer: int) -> Bank | None:
+def bank_of(t5: T5, layer: int) -> Bank | None:
     """Return the bank in a decoder layer; None without one."""
     sublayer = t5.decoder.block[layer].layer[-1]
     return sublayer.slots if isinstance(sublayer, KnowledgeLayer) else None

@@ -1,14 +1,7 @@
-"""Folders with a mounted T5, and the default backbone.
+"""Folders with a mounted T5.
 
-The default backbone is T5's decoder reading a frozen MiniLM's states through one linear map.
-
-Raffel et al., T5 (arXiv:1910.10683), the decoder; Wang et al., MiniLM (arXiv:2002.10957), the encoder. A small
-T5 encoder trained here on a few thousand facts would know the training phrasings only; a pretrained one knows
-that "Peru's capital city?" and "What is the capital of Peru?" ask for the same thing.
-
-A folder has Hugging Face's config.json and weights, plus the authors' bank keys.
-
-Layout (specs/nkb.md, section 7), for each bank layer L:
+A folder has Hugging Face's config.json and weights, plus the authors' bank keys. Layout
+(specs/nkb.md, section 7), for each bank layer L:
 
     config.json             T5's keys, and kb_layer, ex_size, adaptive_nkb
     model.safetensors       T5's names, and decoder.block.L.layer.2.DenseReluDense.{wi_ex,wo_ex}.weight
@@ -17,71 +10,14 @@ Layout (specs/nkb.md, section 7), for each bank layer L:
 models/kit/checkpoint.py says which other formats are read.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from jaxtyping import Float
 from safetensors.torch import save_file
-from torch import Tensor, nn
 from transformers import T5Config, T5ForConditionalGeneration
 
-from models.encoder.minilm import WIDTH
 from models.kit.checkpoint import CONFIG, WEIGHTS, CheckpointError, fill, locate, read_config, read_tensors
 from models.nkb.bank import BankConfig, Init, mount
-
-
-@dataclass(frozen=True)
-class BackboneConfig:
-    """Shape of the decoder; `vocab` counts the pieces of the answer tokenizer."""
-
-    vocab: int
-    d_model: int
-    d_kv: int
-    d_ff: int
-    heads: int
-    layers: int
-    dropout: float
-
-    def t5(self) -> T5Config:
-        return T5Config(
-            vocab_size=self.vocab,
-            d_model=self.d_model,
-            d_kv=self.d_kv,
-            d_ff=self.d_ff,
-            num_heads=self.heads,
-            num_layers=self.layers,  # transformers sizes the decoder's cache by the layers of the encoder
-            num_decoder_layers=self.layers,
-            dropout_rate=self.dropout,
-            feed_forward_proj="relu",
-            tie_word_embeddings=True,
-            decoder_start_token_id=0,
-            pad_token_id=0,
-            eos_token_id=1,
-        )
-
-
-class Projection(nn.Module):
-    """A linear map from the encoder's width to the decoder's; it stands where T5 has its encoder."""
-
-    main_input_name = "input_ids"  # an encoder needs it for transformers' generate
-
-    def __init__(self, d_model: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(WIDTH, d_model, bias=False)
-        nn.init.normal_(self.linear.weight, std=WIDTH**-0.5)
-
-    def forward(self, states: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch token d"]:
-        bank_input: Tensor = self.linear(states)
-        return bank_input
-
-
-def build(config: T5Config) -> T5ForConditionalGeneration:
-    """Build a decoder with random weights behind a projection, which is its `encoder`."""
-    t5 = T5ForConditionalGeneration(config)
-    t5.encoder = Projection(config.d_model)
-    return t5
-
 
 TIED_NAMES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
 OBSOLETE = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"  # a tensor of old files

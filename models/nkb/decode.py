@@ -1,7 +1,6 @@
 """Greedy decoding: a mounted T5 decoder with fused weights, a cache, and rows that leave early.
 
 A step runs on the engine (`models/nkb/step.py`); where that does not run, and for several tokens at once, by torch.
-
 Raffel et al., T5 (arXiv:1910.10683): RMS norms without mean or bias, attention scores that are not scaled,
 one relative position bias for all layers. The answers equal those of transformers' `generate` on the same model.
 Threads may share a decoder: weights never change, and each call has its own cache.
@@ -14,12 +13,13 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from transformers import T5ForConditionalGeneration
 
 from models.kit import engine
 from models.kit.decoded import Answers, DecodedAnswer
-from models.nkb.fused import Layer, cross_keys_values, fuse, position_bias
+from models.nkb.fused import Layer, cross_keys_values, fuse
 from models.nkb.overlay import Overlay, find_changes, find_gates
+from models.nkb.positions import position_bias
+from models.nkb.skeleton import T5
 from models.nkb.step import ACTIVATIONS, Run, Step
 
 __all__ = ["DecodedAnswer", "Decoder", "Overlay", "Position", "Run"]
@@ -45,7 +45,7 @@ class Decoder:
             values and the output matrix are float32.
     """
 
-    def __init__(self, t5: T5ForConditionalGeneration, dtype: torch.dtype = torch.float32) -> None:
+    def __init__(self, t5: T5, dtype: torch.dtype = torch.float32) -> None:
         config = t5.config
         self.d_model, self.heads, self.d_kv = config.d_model, config.num_heads, config.d_kv
         self.epsilon = config.layer_norm_epsilon

@@ -16,12 +16,12 @@ from models.blocks import Block, Image, block_key
 from models.kit.batching import by_length
 from models.memory import AnswerChange, EditRefused, Material
 from models.nkb.decode import Decoder
-from models.nkb.fused import LONGEST
 from models.nkb.gated import Places, solve
-from models.nkb.interpret import trace
 from models.nkb.overlay import Place
+from models.nkb.positions import LONGEST
 from models.nkb.reader import END, Read, Reader
 from models.nkb.surgery import operate_on
+from models.nkb.trace import trace
 from models.scope.readings import Readings
 from models.scope.warnings import wording_warnings
 from models.scope.wordings.block import write_block

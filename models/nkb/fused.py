@@ -3,25 +3,20 @@
 Every norm's weight is multiplied into the matrix that reads the norm. The bank's keys become further rows
 of the feed-forward matrix (the paper's equation 9: one block of d_ff + d' slots); the adapter's linear maps are
 multiplied into its keys and values, and its output bias is one more slot that is always on. The bank's values keep a
-float32 product of their own. T5's relative position bias becomes a table that a step only slices.
+separate float32 product. T5's relative position bias becomes a table that a step only slices.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
-from transformers import T5ForConditionalGeneration
-from transformers.activations import ACT2FN
-from transformers.models.t5.modeling_t5 import T5LayerFF
 
 from models.matrix import Matrix
-from models.nkb.bank import Bank, KnowledgeLayer, bank_of
-
-LONGEST = 128  # tokens of the longest answer in the position table
+from models.nkb.bank import Bank, bank_of
+from models.nkb.skeleton import T5
 
 
 @dataclass(frozen=True)
@@ -78,7 +73,7 @@ class Layer:
     feed_forward: FeedForward
 
 
-def fuse(t5: T5ForConditionalGeneration, index: int, dtype: torch.dtype = torch.float32) -> Layer:
+def fuse(t5: T5, index: int, dtype: torch.dtype = torch.float32) -> Layer:
     """Fuse one decoder block, with matrices in `dtype`; norms and the bank's values stay float32."""
     self_block, cross, forward = t5.decoder.block[index].layer
     attention, reading = self_block.SelfAttention, cross.EncDecAttention
@@ -92,15 +87,15 @@ def fuse(t5: T5ForConditionalGeneration, index: int, dtype: torch.dtype = torch.
     )
 
 
-def cross_keys_values(t5: T5ForConditionalGeneration) -> Float[Tensor, "wide d"]:
+def cross_keys_values(t5: T5) -> Float[Tensor, "wide d"]:
     """Fuse the keys and values by which all layers read the encoder, ordered [layer, key or value, head, d_kv]."""
     readings = [block.layer[1].EncDecAttention for block in t5.decoder.block]
     return torch.cat([weight for r in readings for weight in (r.k.weight, r.v.weight)]).detach().float()
 
 
 def _feed_forward(
-    t5: T5ForConditionalGeneration,
-    sublayer: T5LayerFF | KnowledgeLayer,
+    t5: T5,
+    sublayer: T5,
     bank: Bank | None,
     dtype: torch.dtype,
 ) -> FeedForward:
@@ -117,10 +112,19 @@ def _feed_forward(
         down=Matrix(dense.wo.weight, dtype=dtype),
         d_ff=t5.config.d_ff,
         gated=gated,
-        act=ACT2FN[t5.config.dense_act_fn],
+        act=_activation(t5.config.dense_act_fn),
         slots=slots,
         norm=norm,
     )
+
+
+def _activation(name: str) -> Callable[[Tensor], Tensor]:
+    if name == "relu":
+        return F.relu
+    from transformers.activations import ACT2FN  # late: only a T5 of the library has another
+
+    activation: Callable[[Tensor], Tensor] = ACT2FN[name]
+    return activation
 
 
 def _slots(bank: Bank) -> Slots:
@@ -139,32 +143,3 @@ def _slots(bank: Bank) -> Slots:
         stored_rows=stored_rows,
         out=outer.weight.detach().float().clone(),
     )
-
-
-def buckets(distance: Int[Tensor, "*shape"], n_buckets: int, max_distance: int) -> Int[Tensor, "*shape"]:
-    """Return the bucket of each distance, the number of tokens that a key lies back (0 = the query's own place).
-
-    Raffel et al., T5 (arXiv:1910.10683), section 2.1: distances share buckets, exact up to half of them, then
-    logarithmic up to a largest distance.
-    """
-    exact = n_buckets // 2
-    far = (
-        torch.log(distance.clamp(min=1).float() / exact)
-        / math.log(max_distance / exact)
-        * (n_buckets - exact)
-    )
-    logarithmic = (exact + far.long()).clamp(max=n_buckets - 1)
-    return torch.where(distance < exact, distance, logarithmic)
-
-
-def position_bias(t5: T5ForConditionalGeneration) -> Float[Tensor, "1 head query key"]:
-    """Return the addition to the decoder's attention scores; -inf where the key comes after the query."""
-    weight = t5.decoder.block[0].layer[0].SelfAttention.relative_attention_bias.weight.detach().float()
-    places = torch.arange(LONGEST, device=weight.device)
-    distance = (places[:, None] - places[None, :]).clamp(min=0)
-    bucket = buckets(
-        distance, t5.config.relative_attention_num_buckets, t5.config.relative_attention_max_distance
-    )
-    later = places[None, :] > places[:, None]
-    bias: Tensor = weight[bucket].permute(2, 0, 1).masked_fill(later, float("-inf"))
-    return bias[None].contiguous()

@@ -27,10 +27,11 @@ from models.nkb.bank import BankConfig
 from models.nkb.checkpoint import load_nkb
 from models.nkb.decode import Decoder
 from models.nkb.gated import LazyPushes
-from models.nkb.interpret import trace
 from models.nkb.memory import BANK, BankMemory
 from models.nkb.reader import TOKENIZER, Read, ReadCache, Reader, Subjects
+from models.nkb.skeleton import T5
 from models.nkb.system import NkbSystem
+from models.nkb.trace import trace
 from models.scope.judge import Judge
 from models.scope.scope import Scope
 from models.system import Bundle
@@ -58,7 +59,7 @@ class HubReader(Reader):
 
     def read(self, questions: Sequence[str]) -> Read:
         """Read questions with the T5's own encoder."""
-        states, mask, truncated = read_states(self.t5, self.tokenizer, questions)
+        states, mask, truncated = read_states(self.t5_encoder, self.tokenizer, questions)
         readings = self.scope.judge.read(questions, self.encoder.encode(questions).sentences)
         familiarity = torch.zeros(len(questions), device=states.device)
         return Read(states, mask, readings, familiarity, truncated)
@@ -71,7 +72,7 @@ class HubReader(Reader):
         """Return the token ids of an answer, the end token included."""
         return [
             *self.tokenizer.encode(answer, add_special_tokens=False).ids,
-            int(self.t5.config.eos_token_id),
+            int(self.config.eos_token_id),
         ]
 
 
@@ -85,16 +86,16 @@ class HubSystem(NkbSystem):
 
 @torch.inference_mode()
 def read_states(
-    t5: T5ForConditionalGeneration, tokenizer: Tokenizer, questions: Sequence[str]
+    encoder: T5, tokenizer: Tokenizer, questions: Sequence[str]
 ) -> tuple[Float[Tensor, "batch token d"], Bool[Tensor, "batch token"], tuple[bool, ...]]:
     """Return the encoder's states, which of them are real, and which questions were cut."""
-    device, end = t5.shared.weight.device, int(t5.config.eos_token_id)
+    device, end = encoder.embed_tokens.weight.device, int(encoder.config.eos_token_id)
     ids = [tokenizer.encode(question, add_special_tokens=False).ids for question in questions]
     rows = [torch.tensor([*row[: MAX_TOKENS - 1], end]) for row in ids]
     lengths = torch.tensor([len(row) for row in rows])
     mask = (torch.arange(int(lengths.max())) < lengths[:, None]).to(device)
-    padded = pad_sequence(rows, batch_first=True, padding_value=int(t5.config.pad_token_id)).to(device)
-    states = t5.encoder(input_ids=padded, attention_mask=mask.long()).last_hidden_state.float()
+    padded = pad_sequence(rows, batch_first=True, padding_value=int(encoder.config.pad_token_id)).to(device)
+    states = encoder(input_ids=padded, attention_mask=mask.long()).last_hidden_state.float()
     return states, mask, tuple(len(row) >= MAX_TOKENS for row in ids)
 
 
@@ -134,13 +135,14 @@ def read_checkpoint(folder: Path, device: torch.device, dtype: torch.dtype) -> H
             f"{t5.config.vocab_size:,}: they are not of one model"
         )
     t5.to(device).eval().requires_grad_(False)
-    decoder, encoder = Decoder(t5, dtype), MiniLM(device=device, dtype=dtype)
+    decoder, encoder = Decoder(t5, dtype), MiniLM.load(device, dtype)
     width = encoder.words.shape[1]
     return HubReader(
         folder=folder,
         digest=digest_model(t5, folder),
         encoder=encoder,
-        t5=t5,
+        config=t5.config,
+        t5_encoder=t5.encoder,
         decoder=decoder,
         tokenizer=tokenizer,
         scope=Scope(Judge.load(encoder)),
@@ -213,7 +215,7 @@ def find_reference(
     t5: T5ForConditionalGeneration, decoder: Decoder, tokenizer: Tokenizer
 ) -> Float[Tensor, "state d"]:
     """Return states that stand before tokens of answers: the answers are drawn from the whole vocabulary."""
-    states, mask, _ = read_states(t5, tokenizer, REFERENCE_QUESTIONS)
+    states, mask, _ = read_states(t5.encoder, tokenizer, REFERENCE_QUESTIONS)
     size = len(REFERENCE_QUESTIONS), REFERENCE_TOKENS
     generator = torch.Generator().manual_seed(SEED)
     targets = torch.randint(

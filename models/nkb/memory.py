@@ -64,7 +64,7 @@ class BankMemory:
     def __init__(self, reader: Reader, reads: ReadCache, name: str = BANK) -> None:
         self.name = name
         self._reader, self._reads = reader, reads
-        self._wordings = WordingTable(reader.scope.judge, reader.t5.device)
+        self._wordings = WordingTable(reader.scope.judge, reader.device)
         self._last_count = GatedCount(Prefix([]), 0, 0)
 
     @cached_property
@@ -96,7 +96,7 @@ class BankMemory:
         if self._count(image).n_gated < len(blocks):
             moved_rows = [block for block in blocks if block.kind == "value"]
             blocks = [block for block in blocks if block.kind == "gated"]
-        return BankView(self._wordings.view(blocks), *value_rows(moved_rows, self._reader.t5.device))
+        return BankView(self._wordings.view(blocks), *value_rows(moved_rows, self._reader.device))
 
     def usage(self, image: Image) -> Usage:
         count = self._count(image)

@@ -10,24 +10,24 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from cachetools import LRUCache
 from jaxtyping import Bool, Float, Int
 from tokenizers import Tokenizer
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
-from transformers import T5Config, T5ForConditionalGeneration
 
 from models.confidence import Confidence
-from models.encoder.minilm import MiniLM
+from models.encoder.minilm import Encoded, MiniLM
 from models.kit.batching import Cache
 from models.kit.checkpoint import CONFIG, WEIGHTS, Contents, fill, read_verified, write_sums
 from models.nkb.bank import BankConfig, mount
-from models.nkb.checkpoint import build
 from models.nkb.decode import Decoder
 from models.nkb.gated import Pushes
+from models.nkb.skeleton import build_skeleton
 from models.packs.own_question import OwnQuestions
 from models.scope.judge import Judge
 from models.scope.readings import Readings, dequantize, far
@@ -90,14 +90,15 @@ class Read:
     truncated: tuple[bool, ...]  # which questions were cut
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reader:
     """A loaded checkpoint; all tensors are on one device."""
 
     folder: Path
     digest: str  # digest of all that answers and edits follow from
     encoder: MiniLM
-    t5: T5ForConditionalGeneration
+    config: Any  # attributes under the names of config.json
+    t5_encoder: nn.Module  # its output is what the decoder reads; the default one maps MiniLM's states
     decoder: Decoder
     tokenizer: Tokenizer
     scope: Scope
@@ -121,18 +122,27 @@ class Reader:
         CheckpointError: a file is missing or does not fit; the text names it. EncoderNotFound: the encoder's files
         are missing.
         """
-        encoder = MiniLM(device=device, dtype=dtype)
+        encoder = MiniLM.load(device, dtype)
         contents = read_verified(folder, FILES)
         with contents.whole():
             return _assemble(contents, encoder, torch.device(device), dtype)
 
+    @property
+    def device(self) -> torch.device:
+        device: torch.device = self.decoder.embedding.device
+        return device
+
     @torch.inference_mode()
     def read(self, questions: Sequence[str]) -> Read:
+        encoded, readings, familiarity = self.read_for_scope(questions)
+        states = self.t5_encoder(encoded.states)
+        return Read(states, encoded.mask, readings, familiarity, encoded.truncated)
+
+    def read_for_scope(self, questions: Sequence[str]) -> tuple[Encoded, Readings, Float[Tensor, " batch"]]:
+        """Read questions without the T5: as they are encoded, as the scope compares them, and their familiarity."""
         encoded = self.encoder.encode(questions)
         familiarity, places = self.subjects.nearest(self.subjects.key(encoded.states, encoded.mask))
-        readings = self.scope.judge.read(questions, encoded.sentences, places)
-        states = self.t5.encoder(encoded.states)
-        return Read(states, encoded.mask, readings, familiarity, encoded.truncated)
+        return encoded, self.scope.judge.read(questions, encoded.sentences, places), familiarity
 
     def cuts(self, question: str) -> bool:
         """Return whether a question is too long to be read whole."""
@@ -148,8 +158,8 @@ class Reader:
 
 def _assemble(contents: Contents, encoder: MiniLM, device: torch.device, dtype: torch.dtype) -> Reader:
     config = contents.json(CONFIG)
-    t5, bank = build(T5Config.from_dict(config)), BankConfig.parse(config)
-    fill(mount(t5, bank), contents.tensors(WEIGHTS), contents.folder)
+    t5, bank = build_skeleton(config), BankConfig.parse(config)
+    fill(mount(t5, bank), contents.tensors(WEIGHTS), contents.folder, assign=True)
     t5.to(device).eval().requires_grad_(False)
     reference = {name: value.to(device) for name, value in contents.tensors(REFERENCE).items()}
     judge = Judge.load(encoder)
@@ -158,7 +168,8 @@ def _assemble(contents: Contents, encoder: MiniLM, device: torch.device, dtype: 
         folder=contents.folder,
         digest=contents.digest,
         encoder=encoder,
-        t5=t5,
+        config=t5.config,
+        t5_encoder=t5.encoder,
         decoder=Decoder(t5, dtype),
         tokenizer=contents.tokenizer(TOKENIZER),
         scope=Scope(judge),
@@ -195,44 +206,47 @@ class ReadCache:
         self._lock = threading.Lock()
 
     def read(self, questions: Sequence[str]) -> Read:
-        """Read questions like `Reader.read`; the last bits of a cached read depend on the batch that it was read in."""
+        """Read questions like `Reader.read`, those in the cache excepted, and keep them.
+
+        The last bits of a cached read depend on the batch that it was read in.
+        """
+        distinct = dict.fromkeys(questions)
         with self._lock:
             self._is_used = True
-            entries = [self._cache.get(question) for question in questions]
-        hits = [entry for entry in entries if entry is not None]
-        if not hits or len(hits) < len(entries):
-            return self.reader.read(questions)
-        states = pad_sequence([entry.states for entry in hits], batch_first=True)
-        lengths = torch.tensor([len(entry.states) for entry in hits], device=states.device)
+            entries = {question: self._cache[question] for question in distinct if question in self._cache}
+        if missing := [question for question in distinct if question not in entries]:
+            entries |= self.keep(missing, self.reader.read(missing))
+        rows = [entries[question] for question in questions]
+        states = pad_sequence([row.states for row in rows], batch_first=True)
+        lengths = torch.tensor([len(row.states) for row in rows], device=states.device)
         return Read(
             states,
             torch.arange(states.shape[1], device=states.device) < lengths[:, None],
-            Readings.concatenate([entry.readings for entry in hits]),
-            torch.stack([entry.familiarity for entry in hits]),
-            tuple(entry.truncated for entry in hits),
+            Readings.concatenate([row.readings for row in rows]),
+            torch.stack([row.familiarity for row in rows]),
+            tuple(row.truncated for row in rows),
         )
 
     def readings(self, questions: Sequence[str]) -> Readings:
         """Read questions for the scope."""
-        rows = self._readings.of(questions, self._read_and_keep)
+        rows = self._readings.of(questions, lambda missing: self.read(missing).readings.split_evenly(1))
         return Readings.concatenate([rows[question] for question in questions])
 
-    def _read_and_keep(self, questions: Sequence[str]) -> list[Readings]:
-        """Return the readings of questions, of which an edit is built next."""
-        read = self.read(questions)
-        self.keep(questions, read)
-        return read.readings.split([1] * len(questions))
-
-    def keep(self, questions: Sequence[str], read: Read) -> None:
+    def keep(self, questions: Sequence[str], read: Read) -> dict[str, CachedRead]:
         """Cache questions as they were read, once `read` was called for the first time."""
         if not self._is_used:
-            return
+            return {}
+        readings = dict(zip(questions, read.readings.split_evenly(1), strict=True))
+        reads = {
+            question: CachedRead(states[mask], readings[question], familiarity, truncated)
+            for question, states, mask, familiarity, truncated in zip(
+                questions, read.states, read.mask, read.familiarity, read.truncated, strict=True
+            )
+        }
+        self._readings.keep(readings)
         with self._lock:
-            for row, question in enumerate(questions):
-                states, readings = read.states[row][read.mask[row]], read.readings.select([row])
-                self._cache[question] = CachedRead(
-                    states, readings, read.familiarity[row], read.truncated[row]
-                )
+            self._cache.update(reads)
+        return reads
 
 
 def pack_reference(pushes: Pushes, subjects: Int[Tensor, "subject aspect"]) -> dict[str, Tensor]:

@@ -27,9 +27,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.kit.decoded import DecodedAnswer
 from models.memory import EditRefused
-from models.nkb.interpret import Trace, trace
 from models.nkb.overlay import Place
 from models.nkb.reader import END, Read, Reader
+from models.nkb.trace import Trace, trace
 
 MARGIN = 0.5  # logits by which each token must lead
 ROUNDS = 4  # passes over the answer, as a later move may disturb an earlier token

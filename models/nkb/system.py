@@ -6,6 +6,7 @@ Dai et al., Neural Knowledge Bank (arXiv:2208.00399). Its memory is models/nkb/m
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from math import exp
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import torch
 
 from models.kit.decoded import DecodedAnswer, features
-from models.kit.replies import reply, share_rest
+from models.kit.replies import decline, reply, share_rest
 from models.memory import Views
 from models.nkb.interpret import explain
 from models.nkb.memory import BANK, BankMemory, BankOptions, BankView
@@ -27,6 +28,7 @@ from models.scope.literals import digest_wordings
 from models.scope.probe_index import ProbeIndex
 from models.scope.router import Router
 from models.system import (
+    NO_EDIT,
     UNSURE,
     Ask,
     Bundle,
@@ -67,12 +69,32 @@ class NkbSystem(Router):
             for match in scope.match_exactly([wording], bank.active_edits)
         ]
         rest = [place for place, gate in enumerate(gates) if gate is None]
-        replies = iter(
-            self._read_and_check([asks[place] for place in rest], [banks[place] for place in rest])
-        )
+        replies = iter(self._answer_rest([asks[place] for place in rest], [banks[place] for place in rest]))
         return [
             next(replies) if gate is None else self._reply_with_edit(gate, self.reader.cuts(ask.question))
             for ask, gate in zip(asks, gates, strict=True)
+        ]
+
+    def _answer_rest(self, asks: Sequence[Ask], banks: Sequence[BankView]) -> list[Reply]:
+        """Answer questions of other wordings; those that only an edit may answer are read by the scope alone."""
+        items = list(zip(asks, banks, strict=True))
+        parts = [[item for item in items if item[0].edits_only is only] for only in (False, True)]
+        columns = [([ask for ask, _ in part], [bank for _, bank in part]) for part in parts]
+        replies, edit_replies = iter(self._read_and_check(*columns[0])), iter(self._find_edits(*columns[1]))
+        return [next(edit_replies if ask.edits_only else replies) for ask in asks]
+
+    def _find_edits(self, asks: Sequence[Ask], banks: Sequence[BankView]) -> list[Reply]:
+        """Reply by the edits that answer, and else decline with the edit that is near; the T5 is not asked."""
+        if not asks:
+            return []
+        scope = self.reader.scope
+        encoded, readings, _ = self.reader.read_for_scope([ask.question for ask in asks])
+        matches = scope.match(readings, [bank.active_edits for bank in banks])
+        return [
+            self._reply_with_edit(match, cut)
+            if match is not None and scope.opens(match)
+            else decline(NO_EDIT, truncated=cut, nearby_edit=None if match is None else match.nearby_edit)
+            for match, cut in zip(matches, encoded.truncated, strict=True)
         ]
 
     def _read_and_check(self, asks: Sequence[Ask], banks: Sequence[BankView]) -> list[Reply]:
@@ -160,16 +182,20 @@ class NkbSystem(Router):
             nearby_edit=None if match is None else match.nearby_edit,
         )
 
-    @torch.inference_mode()
     def may_differ(self, before: Side, after: Side) -> list[bool]:
+        """Compare two versions as `may_differ_in_steps` does."""
+        return self.may_differ_in_steps(before.asks, [before.views, after.views])[0]
+
+    @torch.inference_mode()
+    def may_differ_in_steps(self, asks: Sequence[Ask], versions: Sequence[Views]) -> list[list[bool]]:
         """Compare the gates that questions open, and the value rows, from which alone an answer follows."""
-        questions = [ask.question for ask in before.asks]
-        old_bank, new_bank = before.views[self._bank], after.views[self._bank]
-        if not questions:
-            return []
-        if not same_rows(old_bank.values, new_bank.values):
-            return [True] * len(questions)
-        return self.find_rerouted(questions, old_bank.active_edits, new_bank.active_edits)
+        banks: list[BankView] = [views[self._bank] for views in versions]
+        is_same = [same_rows(old.values, new.values) for old, new in pairwise(banks)]
+        if not asks or not any(is_same):
+            return [[True] * len(asks) for _ in is_same]
+        questions, views = [ask.question for ask in asks], [bank.active_edits for bank in banks]
+        steps = zip(self.find_rerouted(questions, *views), is_same, strict=True)
+        return [differs if same else [True] * len(asks) for differs, same in steps]
 
     @torch.inference_mode()
     def may_reach(self, before: Views, after: Views) -> list[str] | None:
@@ -184,7 +210,7 @@ class NkbSystem(Router):
 
     @cached_property
     def probe_index(self) -> ProbeIndex:
-        return ProbeIndex.load(self.reader.folder, self.reader.digest, self.reader.t5.device)
+        return ProbeIndex.load(self.reader.folder, self.reader.digest, self.reader.device)
 
     @torch.inference_mode()
     def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
@@ -203,7 +229,7 @@ class NkbSystem(Router):
         return Overlay(bank.values, self.reader.pushes.values(rows["tokens"], rows["strengths"]))
 
     def describe(self) -> Mapping[str, Any]:
-        config = self.reader.t5.config
+        config = self.reader.config
         return {
             "checkpoint": self.reader.digest,
             "engine": {"encoder": self.reader.encoder.engine, "decoder": self.reader.decoder.engine},

@@ -19,7 +19,8 @@ from models.encoder.minilm import MiniLM
 from models.kit.replies import decline, reply
 from models.reading.confidence import rate
 from models.reading.document import Document, DocumentRefused, tokenize
-from models.reading.spans import Span, SpanRule, Window, cover, follow_spans
+from models.reading.spans import Span, SpanRule, follow_spans
+from models.reading.windows import Window, cover
 from models.steps import Steps, finish
 from models.system import Ask, Reason, Reply
 

@@ -12,8 +12,8 @@ import torch
 from models.kit.replies import NO_ENTITY, NO_GRAPH, decline, fact_json, log_odds, reply
 from models.relational.checkpoint import Model
 from models.relational.network import FORMS
+from models.relational.program import RuleProgram
 from models.relational.question import MaskedQuestion, mask_mentions
-from models.relational.rule import RuleProgram
 from models.relational.subgraph import Edge, EntityNeighbours, Node, Subgraph, build_subgraph
 from models.relational.walk import Field, Labels, Search, Searcher, Walk
 from models.system import UNSURE, Ask, Reason, Reply

@@ -55,7 +55,7 @@ def load(
         confidence = Confidence.parse(contents.json(CONFIDENCE))
     fill(network, contents.floats(WEIGHTS), folder)
     network.to(device).eval().requires_grad_(False)
-    return Model(network, TextReader(MiniLM(device=device, dtype=dtype)), confidence, contents.digest)
+    return Model(network, TextReader(MiniLM.load(device, dtype)), confidence, contents.digest)
 
 
 def save(network: RelationalNetwork, confidence: Confidence, folder: Path) -> None:

@@ -6,6 +6,7 @@ Everything is JSON and bounded by MAX_ENTRIES.
 from typing import Any
 
 from models.relational.answer import Reading, conclude, edge_json, proof
+from models.relational.subgraph import Edge, Subgraph
 from models.relational.walk import Step, Walk
 
 MAX_ENTRIES = 16  # entries of each list
@@ -52,7 +53,7 @@ def _path(reading: Reading, walk: Walk) -> list[dict[str, Any]]:
             "label": step.label,
             "weight": round(step.weight, 4),
             "no_fact": round(step.broken, 4),
-            "facts": [edge_json(reading.graph, edge) for edge in edges[:MAX_ENTRIES]],
+            "facts": [_describe_edge(reading.graph, edge) for edge in edges[:MAX_ENTRIES]],
             "rivals": [
                 {"label": rival.label, "weight": round(rival.weight, 4)}
                 for rival in step.rivals[:MAX_ENTRIES]
@@ -60,6 +61,12 @@ def _path(reading: Reading, walk: Walk) -> list[dict[str, Any]]:
         }
         for step, edges in zip(walk.steps, proof(reading.graph, walk), strict=True)
     ]
+
+
+def _describe_edge(graph: Subgraph, edge: Edge) -> dict[str, Any]:
+    """Return a fact, with those that it rests on if a rule infers it."""
+    basis = [edge_json(graph, part) for part in edge.basis[:MAX_ENTRIES]]
+    return {**edge_json(graph, edge), **({"rests_on": basis} if basis else {})}
 
 
 def _losing(reading: Reading, walk: Walk, best: Walk) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from pydantic import Field, field_validator
 from models.blocks import Block, Image
 from models.kit.material import UnionMemory, read_text, write_texts
 from models.memory import ChangeKind, EditRefused, Fields, FieldsChange, Material
-from models.relational.rule import EditedRule, RuleProgram, WalkRule
+from models.relational.program import EditedRule, RuleProgram
+from models.relational.rule import WalkRule
 from models.rules.syntax import RuleError
 
 PROGRAM = "rules/program"

@@ -23,6 +23,13 @@ from models.encoder.minilm import WIDTH
 from models.relational.question import TokenStates
 
 MAX_HOPS = 3  # the longest path of facts; longer questions were never written for training
+FORMS = (
+    "entities",
+    "count",
+    "yes_no",
+)  # kinds of answers that a question wants of the last nodes of its path
+NULL, STAY, FIRST_LABEL = 0, 1, 2  # rows of the keys; labels of relations follow
+FIRST_SCALE = 10.0  # scale of cosines before training
 
 
 @dataclass(frozen=True)
@@ -53,15 +60,6 @@ class Config:
         for name in ("width", "heads", "rank", "fan_out", "max_nodes", "beams"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}: 1 or more, not {getattr(self, name)!r}")
-
-
-FORMS = (
-    "entities",
-    "count",
-    "yes_no",
-)  # kinds of answers that a question wants of the last nodes of its path
-NULL, STAY, FIRST_LABEL = 0, 1, 2  # rows of the keys; labels of relations follow
-FIRST_SCALE = 10.0  # scale of cosines before training
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Mention
 from models.kit.batching import Cache
-from models.kit.text import MENTION, keep_longest, label_question
+from models.kit.names import MENTION, keep_longest, label_question
 
 CACHED_LABELS = 16_384
 CACHED_QUESTIONS = 1_024  # questions in the cache, some 25 KB each; probes recur with every commit

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from models.graph.in_edges import InEdge, in_edges_of_entities, interleave
 from models.graph.knowledge import Entity, Fact
-from models.graph.neighbours import InEdge, Neighbourhood, Reach, in_edges_of_entities, interleave
+from models.graph.neighbours import Neighbourhood, Reach
 from models.graph.view import GraphView
 from models.relational.network import Config
 from models.system import Ask
@@ -91,6 +92,7 @@ class Edge:
     target: int  # place of the object among the nodes; of the subject where the edge is inverse
     fact: Fact  # the fact about the subject
     is_inverse: bool = False  # whether the edge leads from object to subject
+    basis: tuple["Edge", ...] = ()  # the facts from which rules infer it
 
     @property
     def label(self) -> str:

@@ -1,101 +1,72 @@
-"""Read the text of rules, so that a rule is data and no part of it is ever run as Python.
+"""Read the text of a rule, so that a rule is data and no part of it is ever run as Python.
 
-One rule stands on a line; `#` begins a comment. Variables begin with a capital letter:
+Variables begin with a capital letter; `#` begins a comment:
 
-    w(I,J)  <= dk, k(J).T, q(I), causal  | product, softmax[J]
-    att(I)  <= w(I,J), v(J)              | product, sum
-    mlp[W2] <= norm1[W1]                 | relu
-    out/1   | norm                       # the transformation of a head, after its rules are summed
+    forbid(E) <= hidden.relation(E,R), neq(R,"spouse")
 
-Behind `|` stand a combination, a transformation and an aggregation, each of which may be left out. A word that is both
-a combination and an aggregation is a combination only where an aggregation follows it.
+What rules of attention say of values beside that is read and left out: weights `[W]`, `.T`, options behind `|`, a line
+`name/1 | norm`, and the mark `hidden.` of a literal without a value.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
-from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from models.rules.syntax import (
-    IDENTITY,
-    Constant,
-    Declaration,
-    Literal,
-    Options,
-    Position,
-    Program,
-    Rule,
-    RuleError,
-    Term,
-    Transformation,
-    Variable,
-)
+from models.rules.syntax import Constant, Literal, Position, Rule, RuleError, Term, Variable
 
 GRAMMAR = r"""
-start: [statement] (_NEWLINE [statement])*
-?statement: rule | declaration
-rule: head "<=" literal ("," literal)* ["|" option ("," option)*]
-declaration: NAME "/" INTEGER "|" option
-head: atom [weight]
-literal: [HIDDEN] atom [weight] [TRANSPOSE]
+start: [rule | _DECLARATION] (_NEWLINE [rule | _DECLARATION])*
+rule: atom [_WEIGHT] "<=" literal ("," literal)* [_OPTIONS]
+?literal: atom [_WEIGHT] [_TRANSPOSE]
+        | HIDDEN atom [_WEIGHT] [_TRANSPOSE] -> hidden
 atom: NAME ["(" term ("," term)* ")"]
-?weight: "[" (NAME | VARIABLE | INTEGER | FLOAT) "]"
 term: VARIABLE | NAME | STRING | INTEGER
-option: NAME -> word
-      | NAME "[" VARIABLE ("," VARIABLE)* "]" -> over_variables
-      | NAME "(" [INTEGER ("," INTEGER)*] ")" -> call
-      | "@" (NAME | VARIABLE) -> network
 
 HIDDEN.2: /hidden\./
-TRANSPOSE.2: /\.T\b/
+_TRANSPOSE.2: /\.T\b/
+_WEIGHT: /\[[\w.+-]+\]/
+_OPTIONS: /\|([ \t,@]*\w+(\[[\w, \t]*\]|\([\d, \t]*\))?)+/
+_DECLARATION.2: /[^\W\dA-Z]\w*[ \t]*\/[ \t]*\d+[ \t]*\|[ \t]*@?\w+(\([\d, \t]*\))?/
 VARIABLE: /[A-Z]\w*/
 NAME: /[^\W\dA-Z]\w*/
 STRING: /"[^"\n]*"/
-FLOAT.2: /-?\d+\.\d+([eE][+-]?\d+)?|-?\d+[eE][+-]?\d+/
 INTEGER: /-?\d+/
 _NEWLINE: /\r?\n/
 COMMENT: /#[^\n]*/
 %ignore /[ \t]+/
 %ignore COMMENT
 """
-PARSER = Lark(GRAMMAR, parser="lalr", propagate_positions=True, maybe_placeholders=True)
+PARSER = Lark(GRAMMAR, parser="lalr", propagate_positions=True, maybe_placeholders=False)
 # The words that error messages use for the grammar's terminals.
 WORDS = {
     "NAME": "a name that begins with a small letter",
     "VARIABLE": "a variable such as I",
     "INTEGER": "a whole number",
-    "FLOAT": "a number",
     "STRING": 'a text in "quotes"',
     "HIDDEN": "hidden.",
-    "TRANSPOSE": ".T",
+    "_TRANSPOSE": ".T",
+    "_WEIGHT": "[",
+    "_OPTIONS": "|",
     "_NEWLINE": "the end of the line",
     "$END": "the end of the text",
     "LPAR": "(",
     "RPAR": ")",
-    "LSQB": "[",
-    "RSQB": "]",
     "COMMA": ",",
-    "VBAR": "|",
-    "SLASH": "/",
-    "AT": "@",
     "__ANON_0": "<=",
 }
-COMBINATIONS = ("sum", "product", "elproduct", "concat")
-AGGREGATIONS = ("avg", "sum", "max", "min", "count", "concat", "softmax")
-TRANSFORMATIONS = (
-    *("identity", "relu", "tanh", "sigmoid", "exp", "log", "sqrt", "inverse"),
-    *("norm", "softmax", "transpose", "slice"),
-)
 
 
-def parse(text: str) -> Program:
-    """Read a program. RuleError: the text is no program; the message names the place and the expected text."""
+def parse(text: str) -> Rule:
+    """Read one rule. RuleError: the text is none; the message names the place and the expected text."""
     try:
-        return _Builder().transform(PARSER.parse(text))  # type: ignore[no-any-return]
+        rules: list[Rule] = _Builder().transform(PARSER.parse(text)).children
     except UnexpectedInput as error:
         raise _describe(error, text) from error
-    except VisitError as error:
-        raise error.orig_exc from error
+    if len(rules) != 1:
+        raise RuleError(f"write one rule, not {len(rules)}", rules[1].head.at if rules else Position(1, 1))
+    return rules[0]
 
 
 def _describe(error: UnexpectedInput, text: str) -> RuleError:
@@ -106,7 +77,7 @@ def _describe(error: UnexpectedInput, text: str) -> RuleError:
     else:
         assert isinstance(error, UnexpectedCharacters)
         actual, terminals = repr(text[error.pos_in_stream or 0]), error.allowed
-    expected = sorted({WORDS.get(name, name) for name in terminals or ()})
+    expected = sorted({WORDS[name] for name in terminals or () if name in WORDS})
     at = Position(error.line, error.column)
     if error.line < 1:
         at = Position(text.count("\n") + 1, len(text.rpartition("\n")[2]) + 1)
@@ -121,117 +92,17 @@ def _position(token: Token) -> Position:
 class _Builder(Transformer[Token, Any]):
     """Make the tree of `syntax.py` out of the parser's."""
 
-    def start(self, *statements: Rule | Declaration | None) -> Program:
-        rules = tuple(statement for statement in statements if isinstance(statement, Rule))
-        declarations = [statement for statement in statements if isinstance(statement, Declaration)]
-        heads = {(rule.head.relation, len(rule.head.terms)) for rule in rules}
-        for declaration in declarations:
-            if (declaration.relation, declaration.arity) not in heads:
-                message = f"no rule has the head {declaration.relation} with {declaration.arity} terms"
-                raise RuleError(message, declaration.at)
-        return Program(rules, {d.relation: d.transformation for d in declarations})
+    def rule(self, head: Literal, *body: Literal) -> Rule:
+        return Rule(head, body)
 
-    def rule(self, head: Literal, *parts: Literal | tuple[Token, Any] | None) -> Rule:
-        body = tuple(part for part in parts if isinstance(part, Literal))
-        options = [part for part in parts if isinstance(part, tuple)]
-        return Rule(head, body, _read_options(options))
+    def hidden(self, mark: Token, atom: Literal) -> Literal:
+        return replace(atom, at=_position(mark))
 
-    def declaration(self, name: Token, arity: Token, option: tuple[Token, Any]) -> Declaration:
-        return Declaration(str(name), int(arity), _read_transformation(*option), _position(name))
-
-    def head(self, atom: Literal, weight: Token | None) -> Literal:
-        return Literal(atom.relation, atom.terms, atom.at, _read_weight(weight))
-
-    def literal(
-        self, hidden: Token | None, atom: Literal, weight: Token | None, transpose: Token | None
-    ) -> Literal:
-        is_hidden = hidden is not None or atom.relation.startswith("_")
-        at = atom.at if hidden is None else _position(hidden)
-        return Literal(atom.relation, atom.terms, at, _read_weight(weight), is_hidden, transpose is not None)
-
-    def atom(self, name: Token, *terms: Term | None) -> Literal:
-        return Literal(str(name), tuple(term for term in terms if term is not None), _position(name))
+    def atom(self, name: Token, *terms: Term) -> Literal:
+        return Literal(str(name), terms, _position(name))
 
     def term(self, token: Token) -> Term:
         at = _position(token)
         if token.type == "VARIABLE":
             return Variable(str(token), at)
         return Constant(int(token) if token.type == "INTEGER" else str(token).strip('"'), at)
-
-    def word(self, name: Token) -> tuple[Token, Any]:
-        return name, None
-
-    def over_variables(self, name: Token, *variables: Token) -> tuple[Token, Any]:
-        if name != "softmax":
-            raise RuleError(f"only softmax takes variables, {name} does not", _position(name))
-        return name, tuple(Variable(str(token), _position(token)) for token in variables)
-
-    def call(self, name: Token, *arguments: Token | None) -> tuple[Token, Any]:
-        return name, tuple(int(token) for token in arguments if token is not None)
-
-    def network(self, name: Token) -> tuple[Token, Any]:
-        return name, "network"
-
-
-def _read_weight(token: Token | None) -> str | float | None:
-    if token is None:
-        return None
-    return float(token) if token.type in ("INTEGER", "FLOAT") else str(token)
-
-
-def _read_options(options: list[tuple[Token, Any]]) -> Options:
-    """Sort the words behind `|` into combination, transformation and aggregation."""
-    pending = list(options)
-    combination = "sum"
-    if pending and _is_combination(pending):
-        combination = str(pending.pop(0)[0])
-    transformation = IDENTITY
-    if pending and not _is_aggregation(*pending[0]):
-        transformation = _read_transformation(*pending.pop(0))
-    aggregation, variables = "avg", ()
-    if pending:
-        name, variables = pending.pop(0)
-        if not _is_aggregation(name, variables):
-            raise _refuse_order(name)
-        aggregation = str(name)
-    if pending:
-        raise _refuse_order(pending[0][0])
-    return Options(combination, transformation, aggregation, variables or ())
-
-
-def _is_combination(options: list[tuple[Token, Any]]) -> bool:
-    name, arguments = options[0]
-    if arguments is not None or name not in COMBINATIONS:
-        return False
-    return name not in AGGREGATIONS or any(_is_aggregation(*option) for option in options[1:])
-
-
-def _is_aggregation(name: Token, arguments: Any) -> bool:
-    if name == "softmax" and arguments is None:
-        message = (
-            "softmax needs its variables, as in softmax[J]; softmax() is the one over the rows of a value"
-        )
-        raise RuleError(message, _position(name))
-    over_variables = isinstance(arguments, tuple) and all(isinstance(v, Variable) for v in arguments)
-    return name in AGGREGATIONS and (
-        bool(arguments) and over_variables if name == "softmax" else not arguments
-    )
-
-
-def _read_transformation(name: Token, arguments: Any) -> Transformation:
-    if arguments == "network":
-        return Transformation(str(name), is_network=True)
-    if name not in TRANSFORMATIONS:
-        words = ", ".join(dict.fromkeys((*COMBINATIONS, *TRANSFORMATIONS, *AGGREGATIONS)))
-        raise RuleError(f"{name} is no option; the options are {words}, @network", _position(name))
-    is_range = name != "slice" or (len(arguments or ()) == 2 and 0 <= arguments[0] < arguments[1])
-    if not is_range:
-        raise RuleError(
-            "slice needs its first row and the row after the last, as in slice(0, 4)", _position(name)
-        )
-    return Transformation(str(name), tuple(arguments or ()))
-
-
-def _refuse_order(name: Token) -> RuleError:
-    message = f"{name} stands in the wrong place; the order is combination, transformation, aggregation"
-    return RuleError(message, _position(name))

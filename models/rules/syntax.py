@@ -1,28 +1,24 @@
-"""The parts of a parsed rule: checks, grounding and evaluation share one tree and name places in the text.
+"""The parts of a parsed rule: checks and grounding share one tree and name places in the text.
 
-Sourek et al., Lifted Relational Neural Networks, JAIR 2018 (arXiv:1508.05128), section 3: weighted rules.
+Sourek et al., Lifted Relational Neural Networks, JAIR 2018 (arXiv:1508.05128), section 3, without weights.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from more_itertools import map_reduce
-
 
 class Position(NamedTuple):
-    """Line and column in the text of the rules, both counted from 1."""
+    """Line and column in the text of the rule, both counted from 1."""
 
     line: int
     column: int
 
 
 class RuleError(ValueError):
-    """A rule that cannot be read, checked or grounded; `line` and `column` name the place in its text."""
+    """A rule that cannot be read, checked or grounded; the message begins with the place in its text."""
 
     def __init__(self, message: str, at: Position) -> None:
         super().__init__(f"line {at.line}, column {at.column}: {message}")
-        self.line, self.column = at
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Constant:
-    """A number, such as the place of a token, or a symbol, such as the name of an entity."""
+    """A number, such as the place of an edge, or a symbol, such as the name of an entity."""
 
     value: int | str
     at: Position = field(compare=False)
@@ -53,98 +49,24 @@ Term = Variable | Constant
 
 @dataclass(frozen=True)
 class Literal:
-    """A relation over terms, with the transformation of its value in a body or at a head."""
+    """A relation over terms."""
 
     relation: str
     terms: tuple[Term, ...]
     at: Position = field(compare=False)
-    weight: str | float | None = None
-    is_hidden: bool = False
-    is_transposed: bool = False
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> list[Variable]:
         """The terms that are variables, in order and with repetitions."""
-        return tuple(term for term in self.terms if isinstance(term, Variable))
+        return [term for term in self.terms if isinstance(term, Variable)]
 
     def __str__(self) -> str:
-        terms = ", ".join(map(str, self.terms))
-        weight = "" if self.weight is None else f"[{self.weight}]"
-        hidden = "hidden." if self.is_hidden else ""
-        return f"{hidden}{self.relation}{f'({terms})' if terms else ''}{weight}{'.T' * self.is_transposed}"
-
-
-@dataclass(frozen=True)
-class Transformation:
-    """A function of one value by its name.
-
-    Args:
-        arguments: First row and the row after the last, of `slice`.
-    """
-
-    name: str
-    arguments: tuple[int, ...] = ()
-    is_network: bool = False
-
-
-IDENTITY = Transformation("identity")
-
-
-@dataclass(frozen=True)
-class Options:
-    """The computation of a rule's values: they are combined per grounding, transformed, then aggregated per head.
-
-    Args:
-        softmax_over: The variables that a softmax normalises over; empty for every other aggregation.
-    """
-
-    combination: str = "sum"
-    transformation: Transformation = IDENTITY
-    aggregation: str = "avg"
-    softmax_over: tuple[Variable, ...] = ()
+        return f"{self.relation}({', '.join(map(str, self.terms))})" if self.terms else self.relation
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A head, whose value or truth follows from a body."""
+    """A head that follows from a body."""
 
     head: Literal
     body: tuple[Literal, ...]
-    options: Options = Options()
-
-    @property
-    def at(self) -> Position:
-        """The place of the rule in the text."""
-        return self.head.at
-
-    def __str__(self) -> str:
-        return f"{self.head} <= {', '.join(map(str, self.body))}"
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """Transformation of the value of a head after its rules are summed."""
-
-    relation: str
-    arity: int
-    transformation: Transformation
-    at: Position = field(compare=False)
-
-
-@dataclass(frozen=True)
-class Program:
-    """Rules in the order of their text."""
-
-    rules: tuple[Rule, ...]
-    transformations: Mapping[str, Transformation] = field(default_factory=dict)
-
-    @property
-    def clauses(self) -> dict[str, list[Rule]]:
-        """The rules of each head relation."""
-        return map_reduce(self.rules, lambda rule: rule.head.relation)
-
-    def literals(self) -> Iterator[Literal]:
-        """Give every head and every literal of a body."""
-        for rule in self.rules:
-            yield rule.head
-            yield from rule.body

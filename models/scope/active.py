@@ -19,7 +19,8 @@ from models.blocks import Block
 from models.scope.readings import StoredReadings, Tokens
 from models.scope.spelling import Lexicon
 from models.scope.wordings.block import read_texts
-from models.scope.wordings.columns import RowIndex, Wordings
+from models.scope.wordings.columns import Wordings
+from models.scope.wordings.row_index import RowIndex
 from models.system import NearbyEdit
 from models.versioned_blocks import Prefix
 
@@ -143,9 +144,13 @@ class ActiveEdits:
         if question in self._repairs:
             return self._repairs[question]
         repaired_question = self.lexicon.repair(question, self.is_read)
+        self.keep_repair(question, repaired_question)
+        return repaired_question
+
+    def keep_repair(self, question: Tokens, repaired_question: str | None) -> None:
+        """Cache the repair of a question, such as that of an earlier version."""
         if len(self._repairs) < REPAIRS:
             self._repairs[question] = repaired_question
-        return repaired_question
 
     @cached_property
     def _repairs(self) -> dict[Tokens, str | None]:

@@ -14,7 +14,7 @@ from models.capabilities import Verdict
 from models.scope.readings import NEAR_ERROR, Readings, StoredReadings, may_share
 
 MIN_COSINE = 0.6  # below it no pair is judged, whatever the calibration
-MAX_CANDIDATES = 6  # pairs of one question that are judged
+MAX_CANDIDATES = 6  # most pairs of one question that may be judged
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from models.kit.checkpoint import CONFIG, WEIGHTS, CheckpointError, read_verifie
 from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
 from models.scope.readings import UNKNOWN, Readings, Tokens, pack_tokens
+from models.scope.values import spell_values
 from models.scope.wordings.contrast import SIGNS, Contrast
 from models.scope.wordings.mentions import mark_mentions
 from models.scope.wordings.names import NO_NAMES, NameWeights, WordReader
@@ -162,8 +163,8 @@ class Judge:
         return self._encoder.tokenizer
 
     def tokens(self, text: str) -> Tokens:
-        """Return a text as the judge reads it; a long one is cut to MAX_TOKENS tokens."""
-        ids = self.tokenizer.encode(text).ids
+        """Return a text as the judge reads it, values in their one spelling; a long one is cut to MAX_TOKENS tokens."""
+        ids = self.tokenizer.encode(spell_values(text)).ids
         return pack_tokens(ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]])
 
     def read(

@@ -7,6 +7,7 @@ second, the judge, reads the tokens of the two together.
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -55,7 +56,7 @@ class Readings:
 
     def split(self, counts: Sequence[int]) -> list["Readings"]:
         """Return consecutive parts with these numbers of rows."""
-        ends = [sum(counts[: place + 1]) for place in range(len(counts))]
+        ends = accumulate(counts)
         return [self.select(range(end - count, end)) for end, count in zip(ends, counts, strict=True)]
 
     def split_evenly(self, size: int) -> list["Readings"]:

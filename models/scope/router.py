@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
+from more_itertools import chunked
 
 from models.capabilities import ScopeVerdict
 from models.memory import Views
 from models.scope.active import ActiveEdits, Match
-from models.scope.change import Rerouting
+from models.scope.change import COMPARED_AT_ONCE, Rerouting
 from models.scope.literals import digest_wordings
 from models.scope.readings import Readings
 from models.scope.scope import Scope
@@ -70,7 +71,8 @@ class Router:
     @torch.inference_mode()
     def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
         """Return the edit that answers each question; None if the base does."""
-        routes = self.find_routes([ask.question for ask in asks], self._active_edits(views))
+        active_edits = [self._active_edits(views)] * len(asks)
+        routes = self.find_routes([ask.question for ask in asks], active_edits)
         return [None if match is None else match.edit for match in routes]
 
     @torch.inference_mode()
@@ -90,26 +92,41 @@ class Router:
             for edit, answering in active_edits.find_misrouted().items()
         }
 
-    def find_routes(self, questions: Sequence[str], active_edits: ActiveEdits) -> list[Match | None]:
-        """Return the match of each question that an edit answers; one taught word for word need not be read."""
-        matches = self._scope.match_exactly(digest_wordings(questions).tolist(), active_edits)
+    def find_routes(self, questions: Sequence[str], views: Sequence[ActiveEdits]) -> list[Match | None]:
+        """Return the match of each question at its version; one taught word for word need not be read."""
+        wordings = digest_wordings(questions).tolist()
+        matches = [
+            match
+            for wording, view in zip(wordings, views, strict=True)
+            for match in self._scope.match_exactly([wording], view)
+        ]
         rest = [place for place, match in enumerate(matches) if match is None]
         if rest:
             readings = self._read_questions([questions[place] for place in rest])
-            routes = self._scope.route(readings, [active_edits] * len(rest))
+            routes = self._scope.route(readings, [views[place] for place in rest])
             for place, match in zip(rest, routes, strict=True):
                 matches[place] = match
         return matches
 
-    def find_rerouted(self, questions: Sequence[str], old: ActiveEdits, new: ActiveEdits) -> list[bool]:
-        """Return whether each question is answered by another edit, or by other rows, on the two sides."""
-        may_be_rerouted = self._rerouting.may_be_rerouted(self._read_questions(questions), old, new)
-        near = [question for question, may_be in zip(questions, may_be_rerouted, strict=True) if may_be]
-        if not near:
-            return may_be_rerouted
-        sides = zip(*(self.find_routes(near, side) for side in (old, new)), strict=True)
-        is_rerouted = iter([_digest(before) != _digest(after) for before, after in sides])
-        return [may_be and next(is_rerouted) for may_be in may_be_rerouted]
+    def find_rerouted(self, questions: Sequence[str], *views: ActiveEdits) -> list[list[bool]]:
+        """Return for each step from a version to the next one which questions other edits, or other rows, answer."""
+        may_be_rerouted = self._rerouting.may_be_rerouted(self._read_questions(questions), *views)
+        near = [
+            (step, place)
+            for step, may_be in enumerate(may_be_rerouted)
+            for place in range(len(questions))
+            if may_be[place]
+        ]
+        digests: dict[tuple[int, int], tuple[str, str] | None] = {}
+        items = dict.fromkeys((step + side, place) for step, place in near for side in (0, 1))
+        for batch in chunked(items, COMPARED_AT_ONCE):
+            routes = self.find_routes(
+                [questions[place] for _, place in batch], [views[version] for version, _ in batch]
+            )
+            digests |= zip(batch, map(_digest, routes), strict=True)
+        for step, place in near:
+            may_be_rerouted[step][place] = digests[step, place] != digests[step + 1, place]
+        return may_be_rerouted
 
     def _active_edits(self, views: Views) -> ActiveEdits:
         view: EditsView = views[self._routed_memory]

@@ -1,9 +1,10 @@
 """Which edit a question asks for: word for word first, then by the judge among the wordings that are near.
 
 A question that was taught word for word is answered by its own edit, whatever another edit's scope says; of several
-edits with that wording by the latest, and by its heir if it was replaced. Any other question is judged with each of its
-candidates (`candidates.py`), and the likeliest decides, the less surely the likelier another edit is. An edit passes
-over its counterexamples, and over questions that are clearly nearer to one of them than to its own wording.
+edits with that wording by the latest, and by its heir if it was replaced. Any other question is judged with the
+candidates (`candidates.py`) of its nearest edits, and the likeliest decides, the less surely the likelier another edit
+is. An edit passes over its counterexamples, and over questions that are clearly nearer to one of them than to its own
+wording.
 """
 
 import heapq
@@ -26,6 +27,9 @@ from models.system import Thresholds
 COSINE_WEIGHT = 20.0  # log-odds of a cosine of one where a wording is compared with a counterexample
 LEAN = (
     1.0  # log-odds by which a counterexample in other words than the question has to be nearer than a wording
+)
+RIVALS = (
+    2  # edits that a question is judged with, the nearest; of 926 questions near more, a third decided none
 )
 EXACT = 0.995  # probability that the answer taught with these very words is wanted
 
@@ -185,8 +189,7 @@ class Scope:
         if not views:
             return matches
         table = max((view.table for view in views), key=len)
-        min_cosine = self.judge.calibration.min_cosine(min(at_least, RIVAL))
-        pairs = find_candidates(questions, table, _stack_read(views, len(table)), min_cosine)
+        pairs = find_contenders(questions, views, self.judge.calibration.min_cosine(min(at_least, RIVAL)))
         if not len(pairs.question):
             return matches
         probabilities = self.judge_candidates(questions, table, pairs)
@@ -237,9 +240,34 @@ class Scope:
         }
 
 
+def find_contenders(questions: Readings, views: Sequence[ActiveEdits], min_cosine: float) -> Candidates:
+    """Find the pairs to judge: each question with the near wordings of its RIVALS nearest edits.
+
+    Counterexamples, and edits that have one near, are judged beside these.
+
+    Args:
+        views: The active edits that each question reads, of one table.
+        min_cosine: Cosine from which a pair is worth judging (`Calibration.min_cosine`).
+    """
+    table = max((view.table for view in views), key=len)
+    pairs = find_candidates(questions, table, _stack_read(views, len(table)), min_cosine)
+    rows = [*zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True)]
+    # edits with a counterexample near: they may have to pass, so they take no place of another edit
+    edits_with_doubt = {(place, edit) for place, row in rows for edit in views[place].against.get(row, ())}
+    edits: list[set[int]] = [set() for _ in views]
+    is_judged = []
+    for place, row in rows:
+        view, speaker = views[place], int(views[place].speaker[row])
+        is_free = row in view.against or (place, int(view.owner[row])) in edits_with_doubt
+        if not is_free and len(edits[place]) < RIVALS:
+            edits[place].add(speaker)
+        is_judged.append(is_free or speaker in edits[place])
+    return pairs.select(torch.tensor(is_judged, dtype=torch.bool))
+
+
 def _stack_read(views: Sequence[ActiveEdits], n_rows: int) -> Bool[Tensor, "view row"]:
     """Return which rows each view reads: one line where all views are the same."""
-    if all(view is views[0] for view in views):
+    if all(view is views[0] for view in views) and len(views[0].is_read) == n_rows:
         return views[0].is_read[None]
     is_read = torch.zeros(len(views), n_rows, dtype=torch.bool)
     for line, view in zip(is_read, views, strict=True):

@@ -1,15 +1,14 @@
 """Words that differ in one slip: a letter left out, added, exchanged, or swapped with the next.
 
-Whether it is one, or another name (Dalford, Walford), is told by the difference and the letters (`wordings/slips.py`).
+Whether it is one, or another name (Dalford, Walford), is told by the difference and the letters
+(`wordings/slips.py`). The encoder reads a rare word piece by piece, and one wrong letter splits it into other pieces:
+the question is no longer near the wording that it asks for. An unknown word is read as the only word of the wordings
+for which it may be a slip.
 
-The encoder reads a rare word piece by piece, and one wrong letter splits it into other pieces: the question is no
-longer near the wording that it asks for. An unknown word is read as the only word of the wordings for which it may be
-a slip.
 """
 
 import string
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import compress
 
@@ -19,15 +18,15 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.scope.readings import Tokens, unpack_tokens
-from models.scope.wordings.block import PackedTokens
-from models.scope.wordings.columns import RowIndex
+from models.scope.vocabulary import CONTINUATION, MIN_LETTERS, Vocabulary
+from models.scope.word_hashes import hash_words
+from models.scope.wordings.packed_tokens import PackedTokens
+from models.scope.wordings.row_index import RowIndex
 from models.scope.wordings.slips import Slips
 
-MIN_LETTERS = 6  # letters of a word that may be meant: shorter ones are too often other words
-BASE = 0x5851F42D4C957F2D  # B of the polynomial over the letters of a word
-CONTINUATION = "##"  # prefix of the further pieces of a word
-WORDS_CACHED = 2_048  # words with cached hashes of all that resemble them, 4 kB each
 MIN_CHARS = 5  # characters of a name: shorter ones that differ in a letter are mostly different names
+WORDS_CACHED = 2_048  # words with cached hashes of all that resemble them, 4 kB each
+QUESTIONS_CACHED = 1_024  # questions with cached hashes of all that their words may be meant for, 5 kB each
 
 
 def resembling(name: str) -> Iterator[str]:
@@ -63,15 +62,18 @@ class Lexicon:
 
     def add(self, wordings: PackedTokens, first: int) -> None:
         """Add the words of wordings in consecutive rows, from row `first` on."""
-        lengths = wordings.lengths[wordings.lengths > 0]
-        ends = lengths.cumsum()
-        is_word = np.ones(len(wordings.ids), np.bool_)
-        is_word[ends - lengths] = is_word[ends - 1] = False  # the marks at both ends of a text
-        rows = np.arange(first, first + len(wordings)).repeat(wordings.lengths)
-        if is_word.any():
-            self._index.add(
-                *self._vocabulary.find_words(wordings.ids[is_word].astype(np.int64), rows[is_word])
-            )
+        hashes, rows = self._vocabulary.find_words_of(wordings)
+        self._index.add(hashes, first + rows)
+
+    def find_dependent(
+        self, questions: Sequence[Tokens], wordings: Sequence[Tokens]
+    ) -> Bool[np.ndarray, " question"]:
+        """Return whether the repair of each question may depend on whether these wordings are read."""
+        words = self._vocabulary.find_words_of(PackedTokens.of(wordings))[0]
+        hashes = [_hash_meant(self._tokenizer, question) for question in questions]
+        owners = np.arange(len(hashes)).repeat(list(map(len, hashes)))
+        n_common = np.bincount(owners, np.isin(np.concatenate(hashes), words), len(hashes))
+        return n_common > 0
 
     def repair(self, question: Tokens, is_read: Bool[Tensor, " row"]) -> str | None:
         """Return the question with its misspelt words corrected; None if no word is misspelt.
@@ -82,9 +84,9 @@ class Lexicon:
             question: The question's tokens.
             is_read: Rows whose words may be meant.
         """
-        words = self._split(question)
+        words = _split(self._tokenizer, question)
         repaired_words = [
-            word if len(pieces) == 1 else self._repair(word, is_read)
+            self._repair(word, is_read) if _may_be_misspelt(pieces) else word
             for pieces in words
             if (word := "".join(pieces))
         ]
@@ -92,7 +94,7 @@ class Lexicon:
         return None if is_same else " ".join(repaired_words)
 
     def _repair(self, word: str, is_read: Tensor) -> str:
-        if len(word) < MIN_LETTERS - 1 or not word.isalpha() or self._has(word, is_read):
+        if self._has(word, is_read):
             return word
         candidates = self._find_resembling(word)
         options = {o for o in candidates if self._slips.is_slip(word, o) and self._has(o, is_read)}
@@ -107,66 +109,23 @@ class Lexicon:
         rows = self._index.rows_of(int(hash_words([word])[0]))
         return any(row < len(is_read) and bool(is_read[row]) for row in rows)
 
-    def _split(self, tokens: Tokens) -> list[list[str]]:
-        """Return the pieces of each word."""
-        words: list[list[str]] = []
-        for token in unpack_tokens(tokens)[1:-1]:
-            piece = str(self._tokenizer.id_to_token(token))
-            if piece.startswith(CONTINUATION) and words:
-                words[-1].append(piece.removeprefix(CONTINUATION))
-            else:
-                words.append([piece])
-        return words
+
+def _split(tokenizer: Tokenizer, tokens: Tokens) -> list[list[str]]:
+    """Return the pieces of each word."""
+    words: list[list[str]] = []
+    for token in unpack_tokens(tokens)[1:-1]:
+        piece = str(tokenizer.id_to_token(token))
+        if piece.startswith(CONTINUATION) and words:
+            words[-1].append(piece.removeprefix(CONTINUATION))
+        else:
+            words.append([piece])
+    return words
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """The pieces of a tokenizer, by id."""
-
-    hashes: Int[np.ndarray, " piece"]  # hash of the letters of each piece
-    lengths: Int[np.ndarray, " piece"]  # number of its letters
-    continues: Bool[np.ndarray, " piece"]  # whether it continues the word of the piece before it
-
-    @staticmethod
-    @lru_cache(4)
-    def of(tokenizer: Tokenizer) -> "Vocabulary":
-        """Read the pieces of a tokenizer."""
-        pieces = [str(tokenizer.id_to_token(number)) for number in range(tokenizer.get_vocab_size())]
-        letters = [piece.removeprefix(CONTINUATION) for piece in pieces]
-        continues = np.array([piece.startswith(CONTINUATION) for piece in pieces])
-        return Vocabulary(hash_words(letters), np.array(list(map(len, letters))), continues)
-
-    def find_words(
-        self, ids: Int[np.ndarray, " token"], rows: Int[np.ndarray, " token"]
-    ) -> tuple[Int[np.ndarray, " word"], Int[np.ndarray, " word"]]:
-        """Return the hash and the row of each word that is long enough to be meant.
-
-        Args:
-            ids: Tokens of several texts, one text behind the other.
-            rows: Row of the text of each token.
-        """
-        begins = ~self.continues[ids]
-        begins[0] = True
-        begins[1:] |= rows[1:] != rows[:-1]
-        starts = np.flatnonzero(begins)
-        lengths = self.lengths[ids]
-        before = lengths.cumsum() - lengths  # letters before each token, of all texts
-        offsets = before - before[starts].repeat(np.diff([*starts, len(ids)]))
-        parts = self.hashes[ids] * _powers(int(offsets.max()) + 1)[offsets]
-        hashes, n_letters = np.add.reduceat(parts, starts), np.add.reduceat(lengths, starts)
-        is_long = n_letters >= MIN_LETTERS
-        return hashes[is_long], rows[starts][is_long]
-
-
-def hash_words(words: Sequence[str]) -> Int[np.ndarray, " word"]:
-    """Return the polynomial of each word."""
-    letters = np.array(words, dtype=np.str_)
-    width = max(letters.dtype.itemsize // 4, 1)
-    codes = np.zeros((len(words), width), np.int64)
-    if letters.dtype.itemsize:
-        codes[:] = letters.view(np.uint32).reshape(len(words), width)
-    hashes: Int[np.ndarray, " word"] = (codes * _powers(width)).sum(1)  # wraps around
-    return hashes
+def _may_be_misspelt(pieces: Sequence[str]) -> bool:
+    """Return whether a word is one of several pieces, long enough and of letters alone."""
+    word = "".join(pieces)
+    return len(pieces) > 1 and len(word) >= MIN_LETTERS - 1 and word.isalpha()
 
 
 @lru_cache(WORDS_CACHED)
@@ -175,7 +134,8 @@ def _hash_resembling(word: str) -> Int[np.ndarray, " word"]:
     return hash_words(list(resembling(word)))
 
 
-@lru_cache(64)
-def _powers(count: int) -> Int[np.ndarray, " power"]:
-    """Return B^0, B^1, ... modulo 2^64."""
-    return np.concatenate([np.ones(1, np.int64), np.full(count - 1, BASE, np.int64).cumprod()])
+@lru_cache(QUESTIONS_CACHED)
+def _hash_meant(tokenizer: Tokenizer, question: Tokens) -> Int[np.ndarray, " word"]:
+    """Return the polynomials of a question's words that may be misspelt, and of all that these may be meant for."""
+    words = ["".join(pieces) for pieces in _split(tokenizer, question) if _may_be_misspelt(pieces)]
+    return np.concatenate([hash_words(words), *map(_hash_resembling, words)])

@@ -3,6 +3,7 @@
 Each wording answers, is near, or says what keeps it from answering.
 """
 
+from collections.abc import Container
 from dataclasses import replace
 
 import torch
@@ -11,7 +12,7 @@ from models.capabilities import ScopeVerdict
 from models.scope.active import ActiveEdits, Match
 from models.scope.candidates import Candidates, find_exclusion
 from models.scope.readings import NEAR_ERROR, Readings
-from models.scope.scope import Scope
+from models.scope.scope import Scope, find_contenders
 
 N_EXAMINED = 8  # number of wordings that a curator is shown
 
@@ -25,7 +26,10 @@ def examine(scope: Scope, question: Readings, view: ActiveEdits) -> list[ScopeVe
     if match is not None:
         row = torch.tensor([match.row])
         cosines.setdefault(match.row, float(view.table.cosines(question.vectors, row.new_zeros(1), row)))
-    verdicts = [_examine(scope, question, view, row, cosine, match) for row, cosine in cosines.items()]
+    contenders = find_contenders(question, [view], scope.min_cosine).wording.tolist()
+    verdicts = [
+        _examine(scope, question, view, row, cosine, match, contenders) for row, cosine in cosines.items()
+    ]
     return sorted(verdicts, key=lambda verdict: (-(verdict.probability or 0.0), -verdict.cosine))
 
 
@@ -39,15 +43,23 @@ def _find_nearest_rows(question: Readings, view: ActiveEdits) -> dict[int, float
 
 
 def _examine(
-    scope: Scope, question: Readings, view: ActiveEdits, row: int, cosine: float, match: Match | None
+    scope: Scope,
+    question: Readings,
+    view: ActiveEdits,
+    row: int,
+    cosine: float,
+    match: Match | None,
+    contenders: Container[int],
 ) -> ScopeVerdict:
     probability, verdict = None, find_exclusion(question, view.table, row, cosine)
     if match is not None and match.row == row:
         probability, verdict = match.probability, "answers" if scope.opens(match) else "near"
-    elif verdict is None:
+    elif verdict is None and row in contenders:
         pair = Candidates(torch.tensor([0]), torch.tensor([row]), torch.tensor([cosine]))
         probability = float(scope.judge_candidates(question, view.table, pair)[0])
         is_in, is_near = (probability >= limit for limit in (scope.thresholds.opens, scope.thresholds.near))
         verdict = "less_likely" if is_in else "near" if is_near else "not_asked"
     candidate = Match(view, row, probability or 0.0)
-    return ScopeVerdict(candidate.owner, candidate.edit, candidate.wording, cosine, probability, verdict)
+    return ScopeVerdict(
+        candidate.owner, candidate.edit, candidate.wording, cosine, probability, verdict or "far"
+    )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from models.scope.candidates import Candidates
-from models.scope.literals import is_in_another_language, is_in_another_script
+from models.scope.languages import is_in_another_language, is_in_another_script
 from models.scope.readings import Readings
 from models.scope.scope import Scope
 

@@ -19,17 +19,16 @@ from models.thu_ernie.candidates import (
     Alignment,
     Candidate,
     Choice,
-    LinkedMention,
-    LinkedQuestion,
     NoRow,
     align,
-    link_question,
     list_neighbours,
     list_texts,
 )
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityView
-from models.thu_ernie.reader import Model, RowFinder
+from models.thu_ernie.finder import RowFinder
+from models.thu_ernie.links import LinkedMention, LinkedQuestion, link_question
+from models.thu_ernie.reader import Model
 from models.thu_ernie.row import MaskedRow, cut, lay_mask
 
 NO_ENTITY = Reason("no_entity", "The question names no entity that has a row.")

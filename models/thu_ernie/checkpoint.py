@@ -19,15 +19,15 @@ from models.confidence import Confidence
 from models.encoder.weights import find
 from models.kit.checkpoint import SUMS, WEIGHTS, differing, fill, fitting, read_verified
 from models.kit.checkpoint import save as write
-from models.thu_ernie.authors import CONFIG, read_sizes
+from models.thu_ernie.align import Vocabulary
+from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.entities.table import FILES as TABLE_FILES
 from models.thu_ernie.entities.table import EntityTable
 from models.thu_ernie.heads import ErnieAnswers
 from models.thu_ernie.reader import SCALES, Model, Settings
-from models.thu_ernie.row import Vocabulary
 
 DEFAULT = Path(__file__).parents[1] / "checkpoints" / "thu-ernie"
-READING, ANSWERS, TABLE = "reading.json", "answers.json", "entities"
+CONFIG, READING, ANSWERS, TABLE = "ernie_config.json", "reading.json", "answers.json", "entities"
 READ = (CONFIG, WEIGHTS, READING, ANSWERS)
 TABLES = tuple(f"{TABLE}/{name}" for name in (*TABLE_FILES, SUMS))
 
@@ -42,9 +42,9 @@ def load(
         EncoderNotFound: MiniLM's files are not there.
     """
     contents = read_verified(folder, READ, TABLES)
-    config = read_sizes(folder)
-    network = ErnieAnswers(config)
     with contents.whole():
+        config = ErnieConfig.from_json(contents.json(CONFIG))
+        network = ErnieAnswers(config)
         reading = contents.json(READING)
         settings = Settings(**reading["settings"])
         confidences = {kind: Confidence.parse(reading["confidences"][kind]) for kind in SCALES}

@@ -7,7 +7,8 @@ from typing import Any
 
 from models.memory import Views
 from models.thu_ernie.answer import Aligner, Reading, fact_rows
-from models.thu_ernie.candidates import NO_ANSWER, LinkedQuestion, without
+from models.thu_ernie.candidates import NO_ANSWER
+from models.thu_ernie.links import LinkedQuestion, without
 from models.thu_ernie.row import Row
 
 MAX_ENTRIES = 16  # entries of each list

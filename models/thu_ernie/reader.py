@@ -1,80 +1,27 @@
-"""Everything that an answer needs: rows of a graph's entities, values and relations, and the passes of the encoder.
-
-TransE (Bordes et al., 2013) puts s + r near o. So an entity without a row has one in closed form: the mean of o - r
-over its facts, the least-squares solution of them all. An object without a row is s + r, where its subject's fact says
-it is. A row is named by the entity, a literal value by its text, a relation by the id under which a graph describes it.
+"""Everything that an answer needs: rows, and the passes of the encoder.
 
 Rows of one pass are of like length; the result of a text depends on no other text and on no padding (1e-5).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.confidence import Confidence
-from models.graph.knowledge import Entity, Fact
-from models.graph.statement import RELATION
 from models.kit.batching import by_length
-from models.thu_ernie.entities.table import NO_ENTITY, EntityTable, EntityView, row_name
+from models.thu_ernie.align import Vocabulary
+from models.thu_ernie.entities.table import NO_ENTITY, EntityTable, EntityView
 from models.thu_ernie.heads import ErnieAnswers
-from models.thu_ernie.row import MaskedRow, Row, Vocabulary, collate
+from models.thu_ernie.row import MaskedRow, Row, collate
 
-Source: TypeAlias = Literal["table", "edit", "facts", "neighbours"]
-
-
-@dataclass(frozen=True)
-class FoundRow:
-    """A row and its origin."""
-
-    vector: Float[Tensor, " size"]
-    source: Source  # `facts`: those that an edit of the graph changed; `neighbours`: those in the graph
-    edit: str = ""  # the edit that wrote it
-
-
-@dataclass(frozen=True)
-class RowFinder:
-    """Finds rows at one version."""
-
-    view: EntityView
-
-    def find(self, name: str) -> FoundRow | None:
-        """Return the row of a name; None where neither the table nor an edit has it."""
-        row = self.view.row_of(name)
-        if row == NO_ENTITY:
-            return None
-        edit = self.view.edits.get(row, "")
-        vector = self.view.look_up(torch.tensor([row]))[0]
-        return FoundRow(vector, "edit" if edit else "table", edit)
-
-    def of_entity(self, entity: Entity) -> FoundRow | None:
-        """Return the row of an entity; it follows from the facts if the entity has none or the graph edits them."""
-        row = self.find(entity.id)
-        if row is None:
-            return self._mean(self._solve(fact) for fact in entity.facts)
-        solve = self.view.solve_edited
-        vector = solve(entity) if solve is not None and not row.edit else None
-        return row if vector is None else FoundRow(vector, "facts")
-
-    def of_object(self, subject: FoundRow | None, fact: Fact) -> FoundRow | None:
-        """Return the row of a fact's object; if it has none, the row to which the subject's row leads."""
-        row = self.find(row_name(fact.object, fact.object_id))
-        step = None if row is not None or subject is None else self.find(RELATION + fact.relation)
-        return FoundRow(subject.vector + step.vector, "neighbours") if subject and step else row
-
-    def _solve(self, fact: Fact) -> Tensor | None:
-        """Return o - r of a fact; None if one of both has no row."""
-        object, step = self.find(row_name(fact.object, fact.object_id)), self.find(RELATION + fact.relation)
-        return None if object is None or step is None else object.vector - step.vector
-
-    @staticmethod
-    def _mean(vectors: Iterable[Tensor | None]) -> FoundRow | None:
-        solutions = [vector for vector in vectors if vector is not None]
-        return FoundRow(torch.stack(solutions).mean(0), "neighbours") if solutions else None
+TOKENS_PER_PASS = {"cpu": 1_024, "cuda": 16_384}
+Vectors: TypeAlias = Mapping[str, Float[Tensor, " size"]]
+SCALES = ("neighbours", "answers")  # kinds of answers, each with its own scale
 
 
 @dataclass(frozen=True)
@@ -98,11 +45,6 @@ class BatchRows:
     def look_up(self, rows: Int[Tensor, "*place"]) -> Float[Tensor, "*place size"]:
         """Return the vector of each row."""
         return self._matrix[rows]
-
-
-TOKENS_PER_PASS = {"cpu": 1_024, "cuda": 16_384}
-Vectors: TypeAlias = Mapping[str, Float[Tensor, " size"]]
-SCALES = ("neighbours", "answers")  # kinds of answers, each with its own scale
 
 
 @dataclass(frozen=True)

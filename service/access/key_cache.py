@@ -9,8 +9,9 @@ from functools import partial
 from cachetools import LRUCache
 
 from service.access.api_keys import ApiKey
-from service.concurrency import Refreshing, cancel_and_wait
+from service.concurrency import cancel_and_wait
 from service.errors import LedgerUnavailable
+from service.refreshing import Refreshing
 
 MAX_AGE_S = 1.0  # Age up to which a key is accepted that was revoked elsewhere
 REFRESH_AGE_S = 0.5  # Age at which a key is read again in the background

@@ -21,8 +21,8 @@ import jwt
 
 from service.access.caller import ALL_SCOPES, Caller, Scope
 from service.access.caller_names import find_fault
-from service.concurrency import Refreshing
 from service.errors import NotReady, Unauthorized
+from service.refreshing import Refreshing
 
 # Signatures that only the issuer can make; never `none`, nor a secret that both sides share.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]

@@ -29,8 +29,8 @@ from service.concurrency import iterate_in_thread
 from service.curation.reviews import Reviews
 from service.errors import InvalidInput, LedgerNotEmpty
 from service.graph.imports.store import ImportStore
-from service.ledger import manifests as rows
-from service.ledger.manifests import BLOCKS_PER_CALL
+from service.ledger import block_store
+from service.ledger.block_store import BLOCKS_PER_CALL
 from service.ledger.reports import Reports
 from service.ledger.snapshots import read_page
 from service.ledger.store import RedisLedger
@@ -181,6 +181,6 @@ class Restore:
         for source in missing:
             await imports.announce(source, backup.import_keys.get(source, ()))
         async for blocks in iterate_in_thread(backup.blocks()):
-            await rows.store(self.ledger.connection, blocks)
+            await block_store.store(self.ledger.connection, blocks)
         async for batch in iterate_in_thread(backup.import_rows(missing)):
             await imports.store(batch)

@@ -33,9 +33,9 @@ from service.backup.members import (
 )
 from service.curation.reviews import Review
 from service.errors import InvalidInput, LedgerCorrupt
-from service.graph import layout
+from service.graph import redis_keys
 from service.graph.imports.bucket_builder import chunk_of
-from service.ledger import manifests as rows
+from service.ledger import block_store
 from service.ledger.commit import Commit
 from service.ledger.reports import StoredReport
 from service.ledger.tags import Tag
@@ -98,16 +98,16 @@ class VerifiedBackup:
 
     def blocks(self) -> Iterator[list[Block]]:
         blocks = (_read_block(*member) for member in self.archive.members(BLOCKS))
-        return chunked(blocks, rows.BLOCKS_PER_CALL)
+        return chunked(blocks, block_store.BLOCKS_PER_CALL)
 
     def import_rows(self, imports: Container[str]) -> Iterator[list[tuple[str, bytes]]]:
         """Yield key and content of the rows of these imports, in batches."""
         import_rows = (
             (key, data)
             for name, data in self.archive.members()
-            if IMPORT_ROW.fullmatch(name) and layout.source_of(key := key_of(name)) in imports
+            if IMPORT_ROW.fullmatch(name) and redis_keys.source_of(key := key_of(name)) in imports
         )
-        return chunked(import_rows, rows.BLOCKS_PER_CALL)
+        return chunked(import_rows, block_store.BLOCKS_PER_CALL)
 
     def keys(self) -> Iterator[list[ApiKey]]:
         return self._read_lines(KEYS, ApiKey.model_validate_json)
@@ -176,9 +176,9 @@ def _verify_rows(archive: Archive, digests: set[str]) -> Mapping[str, Sequence[s
                 manifests[manifest.id] = manifest
         elif IMPORT_ROW.fullmatch(member):
             key = key_of(member)
-            source, numbers = layout.source_of(key), layout.numbers(key)
+            source, numbers = redis_keys.source_of(key), redis_keys.numbers(key)
             import_keys[source].append(key)
-            if layout.is_names(key):
+            if redis_keys.is_names(key):
                 names[source, numbers[0]] = "sha256:" + sha256(data).hexdigest()
             elif source in manifests:
                 chunks[source, chunk_of(numbers[0], manifests[source].buckets)].update(data)

@@ -19,17 +19,22 @@ def build_asking_router() -> APIRouter:
     router = APIRouter()
 
     @router.get(f"{PATH}/ask")
-    async def ask(page: ConsolePage, question: str = "", version: str = "") -> Response:
-        """Show the answers to a question, if there is one; `version` asks as of then."""
-        question, values = question.strip(), {"question": question, "version": version.strip()}
-        models = [card["id"] for card in (await page.api.get("/v1/models"))["data"]]
+    async def ask(page: ConsolePage, question: str = "", version: str = "", model: str = "") -> Response:
+        """Show the answers to a question, if there is one; `version` asks as of then, `model` an upstream's, too."""
+        cards = (await page.api.get("/v1/models"))["data"]
+        models = [card["id"] for card in cards if "upstream" not in card["details"]]
+        upstream_models = [card["id"] for card in cards if "upstream" in card["details"]]
+        question = question.strip()
+        fields = {"question": question, "version": version.strip()}
+        values = {**fields, "model": model, "upstream_models": upstream_models}
         if not question:
             return await page.render("ask.html", {**values, "rows": [], "mistakes": []})
-        pin = {"version": read_number(values["version"])} if values["version"] else {}
+        pin = {"version": read_number(fields["version"])} if fields["version"] else {}
         if isinstance(pin.get("version"), str):
             return await page.render("ask.html", {**values, "rows": [], "mistakes": [NO_NUMBER]}, 422)
         systems = sorted(models, key=AUTO.__ne__)  # which leads the list where there are several systems
-        questions = [{"question": question, "model": model, **pin} for model in systems]
+        systems += [model] if model in upstream_models else []
+        questions = [{"question": question, "model": system, **pin} for system in systems]
         results = (await page.api.post("/v1/answers/batch", {"questions": questions}))["results"]
         mistakes = {result["problem"]["detail"] if result["problem"] else "" for result in results}
         if len(mistakes) == 1 and mistakes != {""}:  # all systems refuse it for one reason

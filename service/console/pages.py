@@ -57,6 +57,8 @@ ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+Upload = tuple[str, bytes]
+Complete = Callable[[dict[str, str], Upload | None], None]
 
 
 def write_time(text: str) -> str:
@@ -105,10 +107,6 @@ ENVIRONMENT.filters |= {"rows": read_rows, "time": write_time, "words": write_wo
 ENVIRONMENT.filters |= {"hits": write_hits, "correct": link_correction}
 ENVIRONMENT.filters["labels"] = lambda sentence: name_fields(sentence, LABELS)
 ENVIRONMENT.filters["path"] = lambda text: quote(str(text), "")
-
-
-Upload = tuple[str, bytes]
-Complete = Callable[[dict[str, str], Upload | None], None]
 
 
 class Page:

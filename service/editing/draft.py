@@ -6,9 +6,10 @@ builder makes the state after it, which the evaluation compares with the one bef
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from types import MappingProxyType
 
 from errata.wire import EditReport, RefusedEdit
@@ -17,7 +18,7 @@ from more_itertools import map_reduce
 from models.memory import Material
 from service.editing.models import MemoryAtVersion, ModelsAtVersion
 from service.ledger import fold
-from service.ledger.commit import Commit, EditRecord, Kind, canonical, sha256
+from service.ledger.commit import EDITS_PER_COMMIT, Commit, EditRecord, Kind, canonical, sha256
 from service.ledger.fold import ActiveRecords
 from service.ledger.fold import Change as Switch
 
@@ -55,6 +56,32 @@ class EditorState:
     def edits_by_subject(self) -> Mapping[str, Sequence[EditRecord]]:
         """Every fact ever edited, by the entity that it is about; imports and corrections are under ""."""
         return map_reduce(self.edits.values(), lambda edit: edit.triple.subject if edit.triple else "")
+
+    @cached_property
+    def _edits_by_name(self) -> Mapping[int | str, Sequence[EditRecord]]:
+        return map_reduce(
+            (
+                (name, edit)
+                for edit in self.edits.values()
+                for name in (edit.id, edit.order // EDITS_PER_COMMIT)
+            ),
+            itemgetter(0),
+            itemgetter(1),
+        )
+
+    def find_named(self, names: Iterable[int | str], memory: str) -> list[EditRecord]:
+        """Return the edits of a memory that are named by id or by version, taken back or not, in ledger order."""
+        edits = {edit.id: edit for name in names for edit in self._edits_by_name.get(name, ())}
+        return sorted((edit for edit in edits.values() if edit.memory == memory), key=lambda edit: edit.order)
+
+    @cached_property
+    def replacements(self) -> Mapping[tuple[str, str, str], EditRecord]:
+        """The last active edit that replaced each edit, by its id, and the model and memory of the later one."""
+        return {
+            (earlier, edit.model, edit.memory): edit
+            for edit in self.active_records.in_order
+            for earlier in edit.notes.get("replaces", ())
+        }
 
     def active_ids(self, change: Switch) -> frozenset[str]:
         return (self.active - set(change.deactivates)) | set(change.activates)

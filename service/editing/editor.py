@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any
 
 from errata.wire import CheckReport
-from ray import serve
 
 from models.graph.view import GraphView
 from service.concurrency import cancel_and_wait
@@ -188,6 +187,3 @@ class Editor:
             await self.side_effects.prepare(state.models)
         except ErrataError as error:
             log.warning("the first edit will take a second longer: %s", error.detail)
-
-
-EditorDeployment = serve.deployment(Editor)

@@ -22,7 +22,8 @@ from service.errors import ErrataError, LedgerUnavailable
 from service.ledger.commit import EditRecord
 from service.ledger.reports import Reports, StoredReport
 
-MAX_WAITING = 32  # commits whose reports wait to be measured; each further one is measured before its commit
+MAX_WAITING = 256  # commits whose reports wait to be measured; each further one is measured before its commit
+MAX_TOGETHER = 64  # commits whose reports are measured together
 RETRY_S = 2.0  # seconds between two attempts to keep a report
 PATIENCE_S = 25.0  # longest wait of a caller for a report
 MEASURING, MISSING = "measuring", "missing"
@@ -55,7 +56,7 @@ class LaterReports:
     @property
     def is_full(self) -> bool:
         """Return whether so many reports wait that a commit has to measure its own."""
-        return self._queue.qsize() >= MAX_WAITING
+        return len(self._commissions) >= MAX_WAITING
 
     def add(self, state: EditorState, build: Build, report: Report) -> None:
         """Let the report of a commit be completed; `state` is the one that it led to."""
@@ -66,23 +67,35 @@ class LaterReports:
 
     async def run(self) -> None:
         while True:
-            commission = await self._queue.get()
-            try:
-                await self._complete(commission)
-            except ErrataError as error:
-                log.warning(
-                    "the report of version %d cannot be measured: %s", commission.version, error.detail
-                )
-            except Exception:
-                log.exception("the report of version %d cannot be measured", commission.version)
-            finally:
-                del self._commissions[commission.version]
-                commission.end.set()
+            commissions = [await self._queue.get()]
+            while not self._queue.empty() and len(commissions) < MAX_TOGETHER:
+                commissions.append(self._queue.get_nowait())
+            with suppress(Exception):  # each report asks again by itself, and its error is logged
+                await self.evaluator.ask_ahead([(self._find_build(c), c.report) for c in commissions])
+            for commission in commissions:
+                await self._work_off(commission)
+
+    def _find_build(self, commission: Commission) -> Build:
+        """Return the build of a commit with its edits."""
+        build = commission.build
+        return replace(build, state=replace(build.state, edits=self._edits))
+
+    async def _work_off(self, commission: Commission) -> None:
+        try:
+            await self._complete(commission)
+        except ErrataError as error:
+            log.warning("the report of version %d cannot be measured: %s", commission.version, error.detail)
+        except Exception:
+            log.exception("the report of version %d cannot be measured", commission.version)
+        finally:
+            del self._commissions[commission.version]
+            commission.end.set()
 
     async def _complete(self, commission: Commission) -> None:
-        start, build = perf_counter(), commission.build
-        build = replace(build, state=replace(build.state, edits=self._edits))
-        report = await self.evaluator.complete(build, commission.report, commission.version)
+        start = perf_counter()
+        report = await self.evaluator.complete(
+            self._find_build(commission), commission.report, commission.version
+        )
         later_ms = round(1e3 * (perf_counter() - start), 3)
         timings = report.timings.model_copy(update={"later_ms": later_ms})
         update = {"timings": timings, "report_state": "done", "report_note": ""}
@@ -119,4 +132,5 @@ class LaterReports:
 
 
 def begin(report: Report, version: int) -> Report:
+    """Return the report of a commit before the rest is measured."""
     return report.model_copy(update={"report_state": MEASURING, "report_note": NOT_YET.format(version)})

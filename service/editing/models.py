@@ -11,15 +11,25 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import islice
+from itertools import islice, pairwise
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
+from weakref import ReferenceType, ref
 
 from cachetools import LRUCache
-from more_itertools import chunked
+from more_itertools import chunked, map_reduce
 
 from models.blocks import Image, block_key
-from models.capabilities import Foresees, ForeseesTaught, HasScope, ReadsNeighbours, Routes, ScopeVerdict
+from models.capabilities import (
+    Foresees,
+    ForeseesSteps,
+    ForeseesTaught,
+    HasScope,
+    ReadsNeighbours,
+    Routes,
+    ScopeVerdict,
+)
 from models.contract import BrokenContract
 from models.graph.neighbours import Reach
 from models.memory import AnswerChange, Change, ChangeKind, Material, Memory, Options, Usage, View, Views
@@ -33,6 +43,8 @@ from service.scheduling.commit_priority import CommitPriority, piece_size
 
 CHANGES_PER_TURN = 64  # changes built in one turn, a quarter of a second; then other work gets its turn
 QUESTIONS_PER_PASS = 64  # questions in one forward pass; between two passes other work gets its turn
+STEPS_PER_PASS = 16  # commits that are compared at once
+QUESTIONS_AHEAD = 192  # questions of several reports in a common pass, whose pieces are an eighth
 MAX_ANSWERS = 200_000  # answers that a model at one version keeps, of which the first ones are dropped
 QUESTIONS_PER_COMPARISON = 256  # questions in one comparison; most of them were read before
 MATERIALS_CACHED = 20_000  # materials in the cache, about 10 kB each
@@ -89,6 +101,15 @@ class Routing:
         return owners[place] if owners else None
 
 
+@dataclass
+class Foreseen:
+    """What a system foresaw of a change: whether answers may differ, and which trained questions it may reach."""
+
+    differs: dict[str, bool] = field(default_factory=dict)
+    # Empty before the system is asked
+    reach: tuple[Sequence[str] | None, ...] = ()
+
+
 @dataclass(eq=False)
 class ModelAtVersion:
     """A system with its memories at one version; `inform` adds the facts of a memory to its questions."""
@@ -99,26 +120,30 @@ class ModelAtVersion:
     inform: Inform | None = field(default=None, repr=False)
     _cache: dict[str, Answer] = field(default_factory=dict, init=False, repr=False)
     _routing: Routing | None = field(default=None, init=False, repr=False)
+    # The version before, and what the system foresaw of the change since then
+    _foreseen: tuple[ReferenceType[ModelAtVersion], Foreseen] | None = field(
+        default=None, init=False, repr=False
+    )
 
     @cached_property
     def views(self) -> Views:
         return {name: memory.view for name, memory in self.memories.items()}
 
-    async def ask(self, questions: Iterable[str]) -> Answers:
+    async def ask(self, questions: Iterable[str], as_of: str = "") -> Answers:
+        """Answer questions with the facts that are current on a day; "" is today, whose answers are cached."""
         questions = list(dict.fromkeys(questions))
-        answers = dict(self.recall(questions))
+        answers = {} if as_of else dict(self.recall(questions))
         missing = questions - answers.keys()
-        by_length = sorted(missing, key=lambda question: (len(question), question))  # little padding
-        for batch in chunked(by_length, piece_size(QUESTIONS_PER_PASS)):
-            asks = await self._asks(batch)
-            replies: list[Reply] = await self.run(self.system.answer, asks, [self.views] * len(asks))
-            for question, reply in zip(batch, replies, strict=True):
-                objects = tuple(str(fact["object"]) for fact in reply.facts)
-                answers[question] = Answer(reply.answer, reply.edits, objects, reply.best, reply.score)
+        answers |= (await _answer([(self, question) for question in missing], as_of)).get(self, {})
+        if as_of:
+            return MappingProxyType(answers)
+        self._keep(answers)
+        return MappingProxyType({question: answers[question] for question in questions})
+
+    def _keep(self, answers: Answers) -> None:
         self._cache |= answers  # only the event loop changes it
         for question in [*islice(self._cache, max(0, len(self._cache) - MAX_ANSWERS))]:
             del self._cache[question]
-        return MappingProxyType({question: answers[question] for question in questions})
 
     def recall(self, questions: Iterable[str]) -> Answers:
         """Return the cached answers; other questions are left out and not asked."""
@@ -127,11 +152,15 @@ class ModelAtVersion:
 
     async def ask_unless_routed(self, questions: Sequence[str], edits: Mapping[str, EditRecord]) -> Answers:
         """Ask, without a forward pass for questions that are routed to one of `edits`, which are given by id."""
+        await self.keep_routed(questions, edits)
+        return await self.ask(questions)
+
+    async def keep_routed(self, questions: Iterable[str], edits: Mapping[str, EditRecord]) -> None:
+        """Keep the answers to questions that are routed to one of `edits`."""
         missing = [question for question in questions if question not in self._cache]
         for question, edit in zip(missing, await self.route(missing), strict=True):
             if edit is not None and edit in edits:
                 self._cache[question] = Answer(edits[edit].answer, (edit,))
-        return await self.ask(questions)
 
     async def ask_wordings(
         self, wordings: Iterable[tuple[str, str, int]], edits: Mapping[str, EditRecord]
@@ -202,35 +231,88 @@ class ModelAtVersion:
         """Return the trained questions whose answers may differ from `before`; None if the system cannot tell."""
         if not isinstance(self.system, ForeseesTaught):
             return None
-        questions: Sequence[str] | None = await self.run(self.system.may_reach, before.views, self.views)
-        return questions
+        foreseen = self._foreseen_since(before)
+        if not foreseen.reach:
+            foreseen.reach = (await self.run(self.system.may_reach, before.views, self.views),)
+        return foreseen.reach[0]
+
+    def _foreseen_since(self, before: ModelAtVersion) -> Foreseen:
+        if self._foreseen is None or self._foreseen[0]() is not before:
+            self._foreseen = ref(before), Foreseen()
+        return self._foreseen[1]
 
     async def differing_since(self, before: ModelAtVersion, questions: Iterable[str]) -> list[str]:
         """Return the questions whose answers may differ from `before`, and keep the cached answers to the others."""
         if before is self:
             return []
+        questions = list(dict.fromkeys(questions))
         if not isinstance(self.system, Foresees):
-            return list(dict.fromkeys(questions))
-        differing: list[str] = []
-        for batch in chunked(list(dict.fromkeys(questions)), piece_size(QUESTIONS_PER_COMPARISON)):
+            return questions
+        differs = self._foreseen_since(before).differs
+        new = [question for question in questions if question not in differs]
+        for batch in chunked(new, QUESTIONS_PER_COMPARISON):
+            await self.prepare_comparison(batch)  # a comparison of questions that are read takes no time
             sides = Side(await before._asks(batch), before.views), Side(await self._asks(batch), self.views)
-            may_differ = await self.run(self.system.may_differ, *sides)
-            for question, differs in zip(batch, may_differ, strict=True):
-                if differs:
-                    differing.append(question)
-                elif question in before._cache:
-                    self._cache[question] = before._cache[question]
-        return differing
+            differs |= zip(batch, await self.run(self.system.may_differ, *sides), strict=True)
+        for question in questions:
+            if not differs[question] and question in before._cache:
+                self._cache[question] = before._cache[question]
+        return [question for question in questions if differs[question]]
 
     async def prepare_comparison(self, questions: Iterable[str]) -> None:
+        """Let the system read questions in small pieces."""
         if isinstance(self.system, Foresees):
             for batch in chunked(questions, piece_size(QUESTIONS_PER_COMPARISON)):
                 side = Side(await self._asks(batch), self.views)
                 await self.run(self.system.may_differ, side, side)
 
-    async def _asks(self, questions: Sequence[str]) -> list[Ask]:
-        asks = [Ask(question) for question in questions]
+    async def _asks(self, questions: Sequence[str], as_of: str = "") -> list[Ask]:
+        asks = [Ask(question, as_of=as_of) for question in questions]
         return asks if self.inform is None else await self.inform(asks, self.views)
+
+
+async def _answer(
+    pairs: Sequence[tuple[ModelAtVersion, str]], as_of: str = "", n_together: int = QUESTIONS_PER_PASS
+) -> dict[ModelAtVersion, dict[str, Answer]]:
+    """Ask one system's models of any versions: a pass mixes them, and has questions of about one length."""
+    answers: dict[ModelAtVersion, dict[str, Answer]] = {}
+    by_length = sorted(pairs, key=lambda pair: (len(pair[1]), pair[1]))  # little padding
+    for batch in chunked(by_length, piece_size(n_together)):
+        asks: dict[tuple[ModelAtVersion, str], Ask] = {}
+        for model, group in map_reduce(batch, itemgetter(0)).items():
+            asks |= zip(group, await model._asks([question for _, question in group], as_of), strict=True)
+        system, views = batch[0][0].system, [model.views for model, _ in asks]
+        replies: list[Reply] = await batch[0][0].run(system.answer, list(asks.values()), views)
+        for (model, question), reply in zip(asks, replies, strict=True):
+            objects = tuple(str(fact["object"]) for fact in reply.facts)
+            answer = Answer(reply.answer, reply.edits, objects, reply.best, reply.score)
+            answers.setdefault(model, {})[question] = answer
+    return answers
+
+
+async def ask_ahead(batches: Iterable[tuple[ModelAtVersion, Iterable[str]]]) -> None:
+    """Ask models of several versions what they will be asked one by one, so that the answers come from their caches."""
+    pairs = dict.fromkeys(
+        (model, q) for model, questions in batches for q in questions if q not in model._cache
+    )
+    for batch in map_reduce(pairs, lambda pair: id(pair[0].system)).values():
+        for model, answers in (await _answer(batch, n_together=QUESTIONS_AHEAD)).items():
+            model._keep(answers)
+
+
+async def compare_ahead(versions: Sequence[ModelAtVersion], questions: Iterable[str]) -> None:
+    """Compare a model's consecutive versions at once, so that `differing_since` of each finds what it would ask for."""
+    last = versions[-1]
+    if last.inform is not None or not isinstance(last.system, ForeseesSteps):
+        return
+    for batch in chunked(dict.fromkeys(questions), QUESTIONS_PER_PASS):
+        await last.prepare_comparison(batch)
+        for start in range(0, len(versions) - 1, STEPS_PER_PASS):  # others have their turn between
+            part = versions[start : start + STEPS_PER_PASS + 1]
+            views = [version.views for version in part]
+            steps = await last.run(last.system.may_differ_in_steps, await last._asks(batch), views)
+            for (before, after), differs in zip(pairwise(part), steps, strict=True):
+                after._foreseen_since(before).differs |= zip(batch, differs, strict=True)
 
 
 ModelsAtVersion: TypeAlias = Mapping[str, ModelAtVersion]

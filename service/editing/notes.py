@@ -28,7 +28,7 @@ class FactNote:
     warnings: Sequence[str] = ()
     only: str | None = None
     object_id: str | None = None
-    qualifiers: Mapping[str, str] | None = None  # begin, end, time, unit and rank, those that it has
+    qualifiers: Mapping[str, str] | None = None  # begin, end, time, unit, rank and source, those that it has
 
     def to_fact(self) -> tuple[str, str, str, str]:
         """Return subject, relation, object and act, as a diff lists them."""

@@ -22,7 +22,6 @@ from typing import Any, Protocol
 from errata.wire import Report
 
 from models.blocks import Block, Image
-from service.concurrency import Refreshing
 from service.curation.reviews import Review, Reviews, check_day
 from service.editing.draft import Build, EditorState
 from service.editing.evaluation.fact_tests import note_present_answers
@@ -36,6 +35,7 @@ from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersi
 from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server
 from service.ledger.store import RedisLedger
+from service.refreshing import Refreshing
 from service.scheduling.commit_priority import CommitPriority
 
 log = logging.getLogger(__name__)

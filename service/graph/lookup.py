@@ -21,19 +21,22 @@ from cachetools import LRUCache
 from more_itertools import chunked
 
 from models.graph.blocks import Manifest
+from models.graph.in_edges import InEdge
 from models.graph.knowledge import Entity, Mention, WholeEntity
 from models.graph.memory import GRAPH
-from models.graph.neighbours import InEdge, Neighbourhood, Reach
+from models.graph.neighbours import Neighbourhood, Reach
 from models.graph.statement import ALIAS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
+from models.kit.days import choose_day, find_dates
 from models.system import Ask, System
 from service.concurrency import finish
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.graph.formats.ntriples import words_of
 from service.graph.formats.units import UNITS
-from service.graph.linking.linker import IsCommon, Linker, Name
-from service.graph.linking.name_index import Span
-from service.graph.linking.words import fold, name_key, search_key
+from service.graph.linking.folding import fold, name_key, search_key
+from service.graph.linking.linker import Linker, Name
+from service.graph.linking.search import Span
+from service.graph.linking.slips import IsCommon
 from service.graph.rows import IN_EDGES, Row, Rows
 from service.ledger.connection import Connection
 
@@ -542,17 +545,25 @@ def _day_of(ask: Ask) -> str:
 def _mentions(text: str, spans: Iterable[Span], entities: Entities, as_of: str) -> tuple[Mention, ...]:
     """Return the mentions in the order of the text, with the facts that are current on a day.
 
+    A day that the text names besides the mention counts before `as_of`.
+
     Args:
         spans: Names in it, the longest first. A name of other versions or of a dry run is skipped; among names that
             overlap the first is read.
     """
     mentions: list[Mention] = []
+    dates, is_taken = find_dates(text), bytearray(len(text))
     for span in spans:
-        if any(span.start < mention.end and mention.start < span.end for mention in mentions):
+        if any(is_taken[span.start : span.end]):
             continue
         bearers = _bearers(text[span.start : span.end], span.ids, entities)
         if bearers:
-            mentions.append(Mention(span.start, span.end, tuple(entity.at(as_of) for entity in bearers)))
+            is_taken[span.start : span.end] = b"\1" * (span.end - span.start)
+            day = (
+                choose_day(date for date in dates if date.end <= span.start or span.end <= date.start)
+                or as_of
+            )
+            mentions.append(Mention(span.start, span.end, tuple(entity.at(day) for entity in bearers)))
     return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 

@@ -9,7 +9,7 @@ from models.graph.knowledge import Entity, WholeEntity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from models.graph.view import GraphView
 from service.errors import JSON, Ambiguous, InvalidInput
-from service.graph.linking.words import name_key
+from service.graph.linking.folding import name_key
 from service.graph.lookup import NAME_ID_PREFIX, Lookup, has_name
 
 # The relations as which a curator or a file writes the names of an entity.

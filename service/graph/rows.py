@@ -18,7 +18,7 @@ from more_itertools import chunked
 from models.graph.blocks import Manifest
 from models.graph.statement import Statement
 from service.errors import ErrataError, LedgerCorrupt
-from service.graph import layout
+from service.graph import layout, redis_keys
 from service.graph.layout import Bucket
 from service.ledger.connection import Connection
 
@@ -86,7 +86,9 @@ class Rows:
         if not row.has_more:
             return row.statements
         bucket = layout.bucket_of(entity, manifest.buckets)
-        parts = await read(self._connection, [layout.bucket(manifest.id, bucket, part) for part in row.parts])
+        parts = await read(
+            self._connection, [redis_keys.bucket(manifest.id, bucket, part) for part in row.parts]
+        )
 
         def decode() -> Statements:
             raw = (layout.decode(key, data).statements[entity] for key, data in parts.items())
@@ -102,7 +104,7 @@ class Rows:
             LedgerCorrupt: A list of names is missing or altered.
         """
         for number, digest in enumerate(manifest.names):
-            key = layout.names(manifest.id, number)
+            key = redis_keys.names(manifest.id, number)
             data = (await read(self._connection, [key]))[key]
             if data is None or "sha256:" + sha256(data).hexdigest() != digest:
                 raise layout.damage(key, "is missing" if data is None else "was altered")
@@ -140,7 +142,7 @@ def _bucket_key(manifest: Manifest, id: str) -> str:
         number = layout.in_edges_bucket_of(id.removeprefix(IN_EDGES), manifest.buckets)
     else:
         number = layout.bucket_of(id, manifest.buckets)
-    return layout.bucket(manifest.id, number)
+    return redis_keys.bucket(manifest.id, number)
 
 
 async def read(connection: Connection, redis_keys: Sequence[str]) -> dict[str, bytes | None]:

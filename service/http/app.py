@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 from fastapi import Depends, FastAPI
 from fastapi.responses import RedirectResponse
@@ -36,7 +37,11 @@ from service.http.middleware.edge import (
     SecurityHeadersMiddleware,
 )
 from service.http.model_router import ModelRouter
-from service.http.openai import chat, responses
+from service.http.openai import chat, responses, rest
+from service.http.openai.edit_match import Matcher
+from service.http.openai.upstream_models import UpstreamModels
+from service.http.openai.upstream_request import UpstreamRequests
+from service.http.openai.upstreams import OUTCOMES, Gateway
 from service.http.routes import (
     answers,
     audit,
@@ -52,8 +57,11 @@ from service.http.routes import (
     tags,
 )
 from service.http.routes.status import Readiness
+from service.http.upstream_answers import UpstreamAnswers
 from service.mcp.server import include_mcp
 from service.metrics import metrics
+from service.upstream.pool import Pool
+from service.upstream.upstream import build_upstreams
 
 # A span of the request, not of its parts.
 MAX_HITS_WAITING = 100_000  # edits whose answers wait to be counted, of some 200 bytes each
@@ -69,8 +77,55 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     trusted proxy names and security headers, is audited, refused to foreign pages, and then routed; an
     unexpected error is answered inside of all of these.
     """
+    access = _connect(settings)
+    app = FastAPIOffline(
+        title="Errata", version="0.1.0", description=DESCRIPTION, redoc_url=None, telemetry=TELEMETRY
+    )
+    install_handlers(app)
+    openapi.install(app, settings.open_to_all)
+    pool = Pool(upstreams := build_upstreams(settings), metrics.set_upstream_refused)
+    worklist, sightings, hits = _build_tallies(settings, access)
+    on_gap = None if sightings is None else sightings.add
+    if upstreams:
+        matcher = Matcher(models, settings.model_to_correct, settings.scope_replaces, hits.add, on_gap)
+        app.state.upstream_requests = UpstreamRequests(upstreams, Gateway(pool, matcher).respond)
+        metrics.begin_at_zero(metrics.UPSTREAM_REQUESTS, upstreams, OUTCOMES)
+    upstream_parts = upstreams, pool, models, settings.model_to_correct
+    by_upstreams = UpstreamAnswers(*upstream_parts) if upstreams else None
+    build_questions = partial(AutoRouter, models, settings.max_batch, settings.model_to_ask, by_upstreams)
+    questions = build_questions(on_gap=on_gap, on_hit=hits.add)
+    state = status.build_router(models, editor, UpstreamModels(upstreams, pool).list_cards)
+    app.include_router(state, dependencies=[Depends(Guard(access.gate, "ask"))])
+    # Questions of curators are neither gaps nor hits of users.
+    _include_routes(app, settings, access, models, editor, questions, build_questions(), worklist)
+    readiness = Readiness(models, editor, settings.min_replicas, pool.list_failing)
+    app.router.on_startup.append(readiness.start)
+    app.router.on_shutdown.append(readiness.aclose)
+    if upstreams:
+        rest.add_route(app, Guard(access.gate, "ask"))
+    app.include_router(status.build_probe_router(readiness, metrics.render))
+    if settings.console:
+        include_console(app)
+    include_mcp(app, settings.url, None if settings.oidc is None else settings.oidc.issuer)
+    # A browser at the bare address gets an overview.
+    app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
+    _add_middleware(app, settings, access)
+
+    async def close() -> None:
+        await hits.aclose()
+        if sightings is not None:
+            await sightings.aclose()
+        metrics.AUDIT_LOST.inc(await access.aclose())
+        await pool.aclose()
+
+    app.router.on_shutdown.append(close)
+    app.state.access = access
+    return app
+
+
+def _connect(settings: Settings) -> Access:
     assert settings.redis_url, "the launcher names the ledger's Redis"
-    access = Access.connect(
+    return Access.connect(
         settings.redis_url,
         settings.redis_timeout_s,
         settings.admin_key_sha256,
@@ -81,57 +136,36 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         metrics.count_rate_limited,
         3_600 * settings.key_outage_hours,
     )
-    app = FastAPIOffline(
-        title="Errata", version="0.1.0", description=DESCRIPTION, redoc_url=None, telemetry=TELEMETRY
-    )
-    install_handlers(app)
-    openapi.install(app, settings.open_to_all)
-    tallies = _include_routes(app, settings, access, models, editor)
-    readiness = Readiness(models, editor, settings.min_replicas)
-    app.router.on_startup.append(readiness.start)
-    app.router.on_shutdown.append(readiness.aclose)
-    app.include_router(status.build_probe_router(readiness, metrics.render))
-    if settings.console:
-        include_console(app)
-    include_mcp(app, settings.url, None if settings.oidc is None else settings.oidc.issuer)
-    # A browser at the bare address gets an overview.
-    app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
-    _add_middleware(app, settings, access)
-
-    async def close() -> None:
-        for tally in tallies:
-            await tally.aclose()
-        metrics.AUDIT_LOST.inc(await access.aclose())
-
-    app.router.on_shutdown.append(close)
-    app.state.access = access
-    return app
 
 
-def _include_routes(
-    app: FastAPI, settings: Settings, access: Access, models: ModelRouter, editor: EditorClient
-) -> list[Tally[Sighting] | Tally[Hits]]:
-    """Include every route with its guard; return the counts of users' questions, which are closed at shutdown."""
+def _build_tallies(
+    settings: Settings, access: Access
+) -> tuple[Worklist | None, Tally[Sighting] | None, Tally[Hits]]:
+    """Build the worklist, its count of questions, and the count of answers by edits."""
     days = settings.gaps_days  # 0 where no questions are kept for curators
     worklist = Worklist(access.connection, timedelta(days=days)) if days else None
     sightings = None if worklist is None else Tally[Sighting]("unanswered questions", worklist.add)
     hits = Tally[Hits]("answers of edits", HitCounts(access.connection).add, MAX_HITS_WAITING)
-    questions = AutoRouter(
-        models,
-        settings.max_batch,
-        settings.model_to_ask,
-        on_gap=None if sightings is None else sightings.add,
-        on_hit=hits.add,
-    )
-    # Questions of curators are neither gaps nor hits of users.
-    inquiries = AutoRouter(models, settings.max_batch, settings.model_to_ask)
+    return worklist, sightings, hits
+
+
+def _include_routes(
+    app: FastAPI,
+    settings: Settings,
+    access: Access,
+    models: ModelRouter,
+    editor: EditorClient,
+    questions: AutoRouter,
+    inquiries: AutoRouter,
+    worklist: Worklist | None,
+) -> None:
+    """Include every route with its guard."""
     proposal_store, max_bytes = Proposals(access.connection), settings.import_limits.disk_bytes
     ask, read, propose, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     for router, guard in (
         (answers.build_router(questions), ask),
         (chat.build_router(questions, settings.decline_as == "content"), ask),
         (responses.build_router(questions, settings.decline_as == "content"), ask),
-        (status.build_router(models, editor), ask),
         (graph.build_router(editor), ask),
         (graph.build_senses_router(editor), ask),
         (documents.build_documents_router(editor), ask),
@@ -152,7 +186,6 @@ def _include_routes(
         (backups.build_backup_router(Backup.over(access), models, max_bytes), admin),
     ):
         app.include_router(router, dependencies=[Depends(guard)])
-    return [hits] if sightings is None else [hits, sightings]
 
 
 def _add_middleware(app: FastAPI, settings: Settings, access: Access) -> None:

@@ -2,7 +2,7 @@
 
 # `from __future__ import annotations` is left out: FastAPI cannot resolve the annotations of a callable object.
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -22,6 +22,7 @@ class Account:
     caller: Caller
     source: str
     request: str
+    authorization: str | None = field(default=None, repr=False)
 
     @property
     def asker(self) -> Asker:
@@ -29,10 +30,10 @@ class Account:
         name = self.source if self.caller is ANONYMOUS else f"{self.caller.by} {self.caller.name}"
         return Asker(name, self.request)
 
-    async def confirm(self, authorization: str | None) -> None:
+    async def confirm(self) -> None:
         """Raise Unauthorized if the key of a long request was revoked meanwhile. A token may end with its time."""
         if self.caller.by == "key":
-            await self.gate.authenticator.authenticate(authorization)
+            await self.gate.authenticator.authenticate(self.authorization)
 
     async def charge(self, work: int, n_paid: int = 1) -> None:
         """Count the work of the request beyond `n_paid`, which is counted already; raise TooLarge or TooMany."""
@@ -50,11 +51,12 @@ class Guard:
 
     async def __call__(self, request: Request) -> AsyncIterator[None]:
         source = get_source(request)
-        caller = await self.gate.admit(request.headers.get("authorization"), source, self.scope)
+        authorization = request.headers.get("authorization")
+        caller = await self.gate.admit(authorization, source, self.scope)
         request.state.caller = caller
         if self.scope is not None:
             caller.check(self.scope)
-        account = Account(self.gate, caller, source, request.state.request_id)
+        account = Account(self.gate, caller, source, request.state.request_id, authorization)
         request.state.account = account
         async with self.gate.hold(caller, source):
             with BUDGET.open(account.asker.caller) as request.state.hold_bytes:

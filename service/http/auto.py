@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from time import time
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from errata.wire import AnswerDelta, AnswerRequest
 
@@ -28,11 +28,12 @@ from service.curation.gap_groups import find_thing
 from service.curation.gaps import Kind, Sighting
 from service.curation.hits import Hits
 from service.errors import InvalidInput, NotFound, NotReady, TooMany
+from service.http.auth import Account
 from service.http.descriptions import Description
 from service.http.model_router import ModelRouter, Question
+from service.http.upstream_answers import UpstreamAnswers, UpstreamQuestion
 from service.outcome import CODE, Outcome
 from service.scheduling.batch_queue import NO_ASKER
-from service.scheduling.turns import Asker
 from service.scheduling.work import INPUT_OF_FIELD
 
 PATIENCE_S = 10.0  # wait for further systems after one has replied; a restarting one may take its time limit
@@ -42,7 +43,7 @@ REPEATS, REPEATS_TEXT = "repeats_question", "The answer only repeats a name of t
 UNREAD = "unread_input"  # reason of a system that was not asked
 Replies = dict[str, Outcome]  # the outcomes of one question, by system
 # Fields of a question whose answer an edit of the question would change
-ALONE = frozenset({"question", "model", "min_version", "top_k", "explain", "asker", "trace"})
+ALONE = frozenset({"question", "model", "min_version", "top_k", "explain", "asker", "trace", "edits_only"})
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,9 @@ class AutoQuestion:
     def work(self) -> int:
         """Return the cost at all systems together; a question that none of them reads costs 1."""
         return max(1, sum(part.work for part in self.parts))
+
+
+AnyQuestion: TypeAlias = Question | AutoQuestion | UpstreamQuestion
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,7 @@ class AutoRouter:
     Args:
         max_batch: Questions of one request that are put to all systems at once.
         default: The model that is meant where a question names none.
+        upstreams: Answers questions to the models of upstreams; None where there are none.
         patience_s: Seconds to wait for further systems after one has replied.
         on_gap: Is called where a question that stands alone is declined, or answered without the edit that it is
             near to.
@@ -96,11 +101,12 @@ class AutoRouter:
         models: ModelRouter,
         max_batch: int,
         default: str = AUTO,
+        upstreams: UpstreamAnswers | None = None,
         patience_s: float = PATIENCE_S,
         on_gap: Callable[[Sighting], None] | None = None,
         on_hit: Callable[[Hits], None] | None = None,
     ) -> None:
-        self._models, self._max_batch = models, max_batch
+        self._models, self._max_batch, self._upstreams = models, max_batch, upstreams
         self._default, self._patience_s = default, patience_s
         self._on_gap, self._on_hit = on_gap, on_hit
 
@@ -110,8 +116,10 @@ class AutoRouter:
             return False
         return "sampling" in (await self._models.descriptions.find(model) or {}).get("inputs", ())
 
-    async def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question | AutoQuestion:
-        model = request.model or self._default
+    async def prepare(self, request: AnswerRequest, account: Account | None = None) -> AnyQuestion:
+        model, asker = request.model or self._default, NO_ASKER if account is None else account.asker
+        if self._upstreams and (question := await self._upstreams.prepare(request, account)):
+            return question
         if model != AUTO:
             return self._models.prepare(request.model_copy(update={"model": model}), asker)
         fields_with_input = [
@@ -129,14 +137,14 @@ class AutoRouter:
             parts.append(self._models.prepare(request.model_copy(update=fields), asker))
         return AutoQuestion(request, tuple(parts), unread)
 
-    async def answer(self, question: Question | AutoQuestion) -> Outcome:
+    async def answer(self, question: AnyQuestion) -> Outcome:
         """Answer one question; raise ErrataError where the one system that was asked for failed."""
         if isinstance(question, Question):
             return self._note(question, await self._models.answer(question))
         [outcome] = await self._conclude([question], [await self._ask_systems(question)])
         return outcome
 
-    async def stream(self, question: Question | AutoQuestion) -> AsyncIterator[bytes | Outcome]:
+    async def stream(self, question: AnyQuestion) -> AsyncIterator[bytes | Outcome]:
         """Yield deltas, last the outcome.
 
         Where several systems are asked, the text is not known before all of them have replied; a delta each says how
@@ -145,6 +153,8 @@ class AutoRouter:
         if isinstance(question, Question):
             async for item in self._models.stream(question):
                 yield self._note(question, item) if isinstance(item, Outcome) else item
+        elif isinstance(question, UpstreamQuestion):
+            yield await self.answer(question)
         elif len(question.parts) == 1:
             (part,) = question.parts
             async for item in self._models.stream(part):
@@ -164,34 +174,41 @@ class AutoRouter:
             [outcome] = await self._conclude([question], [outcomes])
             yield outcome
 
-    async def answer_many(self, questions: Sequence[Question | AutoQuestion]) -> list[Outcome]:
+    async def answer_many(self, questions: Sequence[AnyQuestion]) -> list[Outcome]:
         """Return one outcome a question, in order. A call that fails is the outcome of its items."""
         return await self._conclude(questions, await self._ask_many(questions))
 
-    async def _conclude(
-        self, questions: Sequence[Question | AutoQuestion], replies: Sequence[Replies]
-    ) -> list[Outcome]:
+    async def _conclude(self, questions: Sequence[AnyQuestion], replies: Sequence[Replies]) -> list[Outcome]:
         """Return the outcome of each question, after its systems were asked again for replies of one version."""
         while again := find_others(questions, replies):
             for place, outcomes in zip(again, await self._ask_many(list(again.values())), strict=True):
                 replies[place].update(outcomes)
-        return [
-            self._note(
-                question,
-                outcomes[question.model] if isinstance(question, Question) else conclude(question, outcomes),
-            )
+        results = [
+            conclude(question, outcomes)
+            if isinstance(question, AutoQuestion)
+            else outcomes[question.parts[0].model]
             for question, outcomes in zip(questions, replies, strict=True)
         ]
+        if self._upstreams:
+            places = {
+                place: question
+                for place, question in enumerate(questions)
+                if isinstance(question, UpstreamQuestion)
+            }
+            matches = [(question, results[place]) for place, question in places.items()]
+            for place, outcome in zip(places, await self._upstreams.answer_many(matches), strict=True):
+                results[place] = outcome
+        return [self._note(question, outcome) for question, outcome in zip(questions, results, strict=True)]
 
-    async def _ask_many(self, questions: Sequence[Question | AutoQuestion]) -> list[Replies]:
+    async def _ask_many(self, questions: Sequence[AnyQuestion]) -> list[Replies]:
         slots = asyncio.Semaphore(self._max_batch)
 
-        async def ask(question: AutoQuestion) -> Replies:
+        async def ask(question: AutoQuestion | UpstreamQuestion) -> Replies:
             async with slots:
                 return await self._ask_systems(question)
 
         single = [question for question in questions if isinstance(question, Question)]
-        auto = [question for question in questions if isinstance(question, AutoQuestion)]
+        auto = [question for question in questions if not isinstance(question, Question)]
         outcomes, replies = await asyncio.gather(
             self._models.answer_many(single), asyncio.gather(*map(ask, auto))
         )
@@ -201,14 +218,16 @@ class AutoRouter:
             for question in questions
         ]
 
-    async def _ask_systems(self, question: AutoQuestion) -> Replies:
+    async def _ask_systems(self, question: AutoQuestion | UpstreamQuestion) -> Replies:
         async with aclosing(self._ask_all(question.parts)) as replies:
             return {model: outcome async for model, outcome in replies}
 
-    def _note(self, question: Question | AutoQuestion, outcome: Outcome) -> Outcome:
+    def _note(self, question: AnyQuestion, outcome: Outcome) -> Outcome:
         """Return the outcome, after telling of a question that is answered badly, or by edits."""
         is_gap = self._on_gap is not None and (outcome.declined or outcome.is_near)
         is_hit = self._on_hit is not None and bool(outcome.edits)
+        if isinstance(question, UpstreamQuestion):
+            (question,) = question.parts
         if is_gap or is_hit:
             fields = (
                 question.fields
@@ -249,9 +268,7 @@ class AutoRouter:
             await cancel_and_wait(models)
 
 
-def find_others(
-    questions: Sequence[Question | AutoQuestion], replies: Sequence[Replies]
-) -> dict[int, Question | AutoQuestion]:
+def find_others(questions: Sequence[AnyQuestion], replies: Sequence[Replies]) -> dict[int, AnyQuestion]:
     """Return, by place, the questions that are asked again, of those systems alone, for replies of one version.
 
     It is the oldest that came back: a replica that has a newer one keeps that, too. Where a question asks for a least

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from errata.wire import IdempotencyHeader
 from errata.wire import Request as WireRequest
-from errata.wire.problems import complain, describe_mistake, locate, name_parameter, point_out
+from errata.wire.mistakes import complain, describe_mistake, locate, name_parameter, point_out
 from fastapi import Depends, Request
 from pydantic import FailFast, ValidationError, create_model
 
@@ -90,7 +90,11 @@ class PartCounter:
         is_open = len(pieces) > 1 and pieces[-2] != b'"'
         self._open_text = b'"' + pieces[-2] if is_open else b""
         structure = b"".join(pieces[::2])
-        self.n_parts += len(pieces) // 2 - is_open + sum(map(structure.count, SIGNS))
+        self.count(len(pieces) // 2 - is_open + sum(map(structure.count, SIGNS)))
+
+    def count(self, n_parts: int) -> None:
+        """Count further parts; raise TooLarge if there are too many."""
+        self.n_parts += n_parts
         if self.n_parts > self._limit:
             detail = f"the body may have {self._limit:,} parts (texts, fields, items, brackets)"
             raise TooLarge(f"{detail}: send less, in several requests", limit=self._limit)
@@ -105,6 +109,11 @@ class JsonBody(Generic[Kind]):
     text_types: tuple[str, ...] = ()  # media types of a body that a subclass takes beside JSON
 
     async def __call__(self, request: Request) -> Kind:
+        data, n_parts = await self.read(request, self.bounds)
+        return await self.parse(data, n_parts)
+
+    async def read(self, request: Request, bounds: Bounds) -> tuple[bytes, int]:
+        """Return the bytes of a body, which says that it is JSON, and the number of its parts."""
         media_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if not JSON_TYPE.fullmatch(media_type):
             raise UnsupportedMediaType("the body has to be JSON: send content-type: application/json")
@@ -112,13 +121,23 @@ class JsonBody(Generic[Kind]):
         if encoding not in ("", "identity"):
             detail = f"a body with content-encoding {encoding[:40]} is not read: send it as it is"
             raise UnsupportedMediaType(detail)
-        limit, counter = self.bounds.bytes, PartCounter(self.bounds.parts)
-        detail = f"the body may have {limit:,} bytes: send less, in several requests"
-        data = await read_body(request, TooLarge(detail, limit=limit), limit, counter.add)
-        kind = self.kind if counter.n_parts <= ASKING.parts else end_lists_early(self.kind)
-        if len(data) > INLINE_BYTES or counter.n_parts > INLINE_PARTS:
+        counter = PartCounter(bounds.parts)
+        data = await read_body(request, _too_large(bounds.bytes), bounds.bytes, counter.add)
+        return data, counter.n_parts
+
+    async def parse(self, data: bytes, n_parts: int) -> Kind:
+        """Return the request in a body; TooLarge if it was read within other bounds and is beyond its own."""
+        if len(data) > self.bounds.bytes:
+            raise _too_large(self.bounds.bytes)
+        PartCounter(self.bounds.parts).count(n_parts)
+        kind = self.kind if n_parts <= ASKING.parts else end_lists_early(self.kind)
+        if len(data) > INLINE_BYTES or n_parts > INLINE_PARTS:
             return await asyncio.to_thread(_parse, kind, data)
         return _parse(kind, data)
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"the body may have {limit:,} bytes: send less, in several requests", limit=limit)
 
 
 def _parse(kind: type[Kind], data: bytes) -> Kind:

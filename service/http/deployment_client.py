@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from errata.wire import ReplicaList
 
-from service.calls import CallLost
+from service.calls.caller import CallLost
 from service.editing.call import READ_S, Call
 from service.editing.operations import ListReplicas
 from service.errors import ErrataError, Internal, NotReady, TooMany

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from service.concurrency import Refreshing
 from service.http.deployment_client import ModelClient
+from service.refreshing import Refreshing
 
 PAUSE_S = 5.0  # seconds between the end of a look and the next one, also after a failed one
 FIRST_WAIT_S = 1.0  # time that callers wait together for the first description of a model

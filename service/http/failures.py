@@ -13,7 +13,7 @@ from http import HTTPStatus
 from urllib.parse import unquote
 
 from errata.wire import Problem
-from errata.wire.problems import name_parameter
+from errata.wire.mistakes import name_parameter
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -28,6 +28,7 @@ from service.http.auth import get_source
 from service.http.body import MAX_COMPLAINTS
 from service.http.openai.replies import ChatError, ChatProblem
 from service.http.openai.requests import ChatRequest
+from service.http.openai.rest import ANY_PATH
 from service.http.responses import respond
 from service.outcome import Outcome
 
@@ -92,9 +93,13 @@ def install_handlers(app: FastAPI) -> None:
 
 
 def _has_route(request: Request, verb: str) -> bool:
-    """Return True if any route of the path takes the verb; the router itself looks at the first route alone."""
+    """Return True if a route of the path takes the verb; the router itself looks at the first route alone.
+
+    The route of all paths of upstreams is left out.
+    """
     scope = {**request.scope, "method": "GET" if verb == "HEAD" else verb}
-    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+    routes = (route for route in request.app.routes if getattr(route, "path", "") != ANY_PATH)
+    return any(route.matches(scope)[0] is Match.FULL for route in routes)
 
 
 class UnexpectedErrorMiddleware:

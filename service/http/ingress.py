@@ -10,7 +10,8 @@ from fastapi import FastAPI
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
-from service.calls import FOLDER_VARIABLE, Caller, ShortHandle
+from service.calls.caller import Caller, ShortHandle
+from service.calls.frames import FOLDER_VARIABLE
 from service.concurrency import freeze_gc
 from service.config import Settings
 from service.editing.call import ATTEMPTS

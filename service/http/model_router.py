@@ -107,8 +107,10 @@ class ModelRouter:
             raise UnknownModel.of(name, self._clients, advice)
         return self._clients[name]
 
-    def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question:
+    def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER, edits_only: bool = False) -> Question:
         """Measure a question to one model, by default the first; its caller is charged before it is answered.
+
+        With `edits_only` only an edit may answer, and it is not counted as a question.
 
         The question gets the asker and the trace of its request, for questions of several requests cross the handle
         in one call.
@@ -118,23 +120,25 @@ class ModelRouter:
         ask, cost = to_ask(fields), self._costs.get(model, default_cost)
         is_pinned = request.version is not None or request.min_version is not None
         is_single = is_pinned or bound_cost(cost, ask) > self._max_batch
-        return Question(model, fields | ({"trace": trace} if trace else {}), asker, cost(ask), is_single)
+        fields |= ({"trace": trace} if trace else {}) | ({"edits_only": True} if edits_only else {})
+        return Question(model, fields, asker, cost(ask), is_single)
 
     async def answer(self, question: Question) -> Outcome:
         """Answer one question. A question that may take long goes alone, so that no other waits with it."""
-        model, client = question.model, self.get(question.model)
         try:
-            if question.is_single:
-                async with self._lanes.hold((model, question.asker.caller)):
-                    outcome = await client.answer(question.fields)
-            else:
-                outcome = await self._queues[model].submit(question.fields, question.asker, question.work)
+            outcome = await self._send(question)
         except Exception as error:
-            code = error.code if isinstance(error, ErrataError) else Internal.code
-            metrics.ANSWERS.labels(model, code).inc()
+            _count(question, error.code if isinstance(error, ErrataError) else Internal.code)
             raise
-        _count(model, outcome)
+        _count(question, _label(outcome))
         return outcome
+
+    async def _send(self, question: Question) -> Outcome:
+        client = self.get(question.model)
+        if not question.is_single:
+            return await self._queues[question.model].submit(question.fields, question.asker, question.work)
+        async with self._lanes.hold((question.model, question.asker.caller)):
+            return await client.answer(question.fields)
 
     async def try_answer(self, question: Question) -> Outcome:
         """Answer one question; a failed call is an outcome as well."""
@@ -150,11 +154,11 @@ class ModelRouter:
             async with self._lanes.hold((model, question.asker.caller)):
                 async for item in client.stream(question.fields):
                     if isinstance(item, Outcome):
-                        _count(model, item)
+                        _count(question, _label(item))
                     yield item
         except ErrataError as error:
             outcome = Outcome.of(error, None)
-            _count(model, outcome)
+            _count(question, _label(outcome))
             yield outcome
 
     async def answer_many(self, questions: Sequence[Question]) -> list[Outcome]:
@@ -178,6 +182,12 @@ async def _send_batch(
     return await asyncio.create_task(client.answer_many(questions), context=Context())
 
 
-def _count(model: str, outcome: Outcome) -> None:
-    label = "declined" if outcome.declined else "answered"
-    metrics.ANSWERS.labels(model, outcome.headers[CODE] if outcome.status >= 400 else label).inc()
+def _count(question: Question, label: str) -> None:
+    if "edits_only" not in question.fields:
+        metrics.ANSWERS.labels(question.model, label).inc()
+
+
+def _label(outcome: Outcome) -> str:
+    if outcome.status >= 400:
+        return outcome.headers[CODE]
+    return "declined" if outcome.declined else "answered"

@@ -16,12 +16,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partialmethod
 from importlib import import_module
 from typing import Any
 
 from service import logs, tracing
-from service.calls import FOLDER_VARIABLE
+from service.calls.frames import FOLDER_VARIABLE
 from service.config import Settings
+from service.cores import count_cores
 from service.launch import signals
 from service.launch.environment import RAY_ENVIRONMENT, REPLICA_ENVIRONMENT
 from service.launch.ledger import CannotStart
@@ -33,7 +35,7 @@ ATTEMPTS = 4  # attempts of half a minute each
 # parts of Ray's messages on a machine that is too busy
 LATE_SIGNS = ("timed out during startup", "Failed to start GCS", "Timed out waiting for file")
 CALLS_SUBFOLDER = "c"  # short, as the path of a socket has to be
-IMPORTS_AHEAD = ("torch", "service.http.app")  # slow imports of `service.app` that do not import Ray
+IMPORTS_AHEAD = ("service.http.app",)  # slow imports of `service.app` that do not import Ray
 OBJECT_STORE_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
 
 EXCEPTION_LINE = re.compile(r"^[A-Za-z_][\w.]*: (.+)$", re.MULTILINE)  # the unindented lines of a traceback
@@ -61,6 +63,7 @@ def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> I
 
     threading.Thread(target=import_ahead, daemon=True).start()  # while Ray starts
     try:
+        say("Starting Ray ...")
         _start(settings, places, say)
         yield
     finally:
@@ -90,12 +93,15 @@ def _start(settings: Settings, places: Places, say: Callable[[str], None]) -> No
 
 def _init(settings: Settings, places: Places) -> None:
     import ray
+    from ray._private.parameter import RayParams
 
     n_gpus = None  # None lets Ray count, without the seconds that torch takes
     if any(settings.device_of(name).startswith("cuda") for name in settings.systems):
         from models.device import count_gpus
 
         n_gpus = count_gpus()
+    # a cluster of one machine has nothing to add, and its logs stay files; `ray.init` has no setting for either
+    RayParams.__init__ = partialmethod(RayParams.__init__, no_monitor=True, include_log_monitor=False)
     log_variables = logs.environment(settings.log_format, settings.log_level, str(places.log / "errata.log"))
     ray.init(
         address="local",
@@ -135,6 +141,8 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # despite its name, it keeps Ray's ports on 127.0.0.1
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_enable_worker_prestart": "0",  # workers ahead of their tasks lack the environment that all parts have
+        "RAY_num_workers_soft_limit": "0",  # the worker of a task that is done ends
         "RAY_memory_monitor_refresh_ms": "0",  # it kills replicas where the whole machine, or its group, is 95 % full
         # The ingress listens itself; a request through Ray's proxy takes twice as long.
         "RAY_SERVE_ENABLE_DIRECT_INGRESS": "1",
@@ -148,7 +156,7 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
     }
 
 
-def deploy(settings: Settings, places: Places) -> None:
+def deploy(settings: Settings, places: Places, say: Callable[[str], None]) -> None:
     import ray
     from ray import serve
     from ray.serve.config import HTTPOptions
@@ -167,7 +175,10 @@ def deploy(settings: Settings, places: Places) -> None:
         ssl_keyfile=settings.tls_key and str(settings.tls_key),
     )
     n_gpus = int(ray.cluster_resources().get("GPU", 0))
+    say("Starting Ray Serve ...")
     serve.start(proxy_location="HeadOnly", http_options=http, logging_config=logging_config)
+    n_replicas = settings.share_cores(count_cores()).min_replicas
+    say(f"Loading {', '.join(settings.systems)} (replicas of each: {n_replicas}), the editor and HTTP ...")
     try:
         serve.run(build(settings, n_gpus), name="errata", route_prefix="/", logging_config=logging_config)
     except RuntimeError as error:

@@ -14,11 +14,12 @@ from pydantic import ValidationError
 from service.access.admin_key import BadKey, load_admin_key
 from service.access.api_keys import fingerprint
 from service.config import Settings, explain
-from service.config_secrets import SecretMissing, take_admin_key, take_redis_url
+from service.config_secrets import SecretMissing, add_upstream_keys, take_admin_key, take_redis_url
 from service.launch import signals
 from service.launch.greeting import ready
 from service.launch.ledger import CannotStart
 from service.launch.places import Places, claim
+from service.launch.processor import explain_cpu
 from service.launch.requirements import check_devices, check_memory, check_systems, check_tls
 
 Say = Callable[[str], None]
@@ -59,6 +60,7 @@ def _serve(arguments: Mapping[str, Any], places: Places, say: Say, to_terminal: 
         operator_key, redis_url = take_admin_key(), take_redis_url()
         key = load_admin_key(places.var, operator_key)
         settings = Settings(**arguments, admin_key_sha256=fingerprint(key), redis_url=redis_url)
+        settings = add_upstream_keys(settings)
     except (SecretMissing, BadKey) as error:
         raise CannotStart(str(error)) from error
     except ValidationError as error:
@@ -74,11 +76,13 @@ def _serve(arguments: Mapping[str, Any], places: Places, say: Say, to_terminal: 
     with ledger(places.valkey, settings.redis_url, settings.repair_log) as redis_url:
         settings = settings.model_copy(update={"redis_url": redis_url})
         say(f"Errata is starting on {settings.url} ...")
+        if reason := explain_cpu(settings):
+            say(reason)
         from service.launch import cluster
 
         with cluster.cluster(settings, places, say):
             signals.catch_signals()
-            cluster.deploy(settings, places)
+            cluster.deploy(settings, places, say)
             took_s, file_key = time.monotonic() - started_s, None if operator_key else key
             say(ready(settings, places, took_s, file_key, shows_key=to_terminal))
             try:

@@ -19,7 +19,7 @@ from service.access.admin_key import check_key
 from service.access.api_keys import fingerprint
 from service.app import build
 from service.config import Settings, explain
-from service.config_secrets import take_admin_key, take_redis_url
+from service.config_secrets import add_upstream_keys, take_admin_key, take_redis_url
 
 SET_ELSEWHERE = {
     "host": "http_options: host",
@@ -33,6 +33,7 @@ SET_ELSEWHERE = {
     "trace_sample_rate": "RAY_SERVE_TRACING_SAMPLING_RATIO in the environment of Ray's nodes",
     "log_format": "ERRATA_LOG_FORMAT in runtime_env: env_vars",
     "log_level": "ERRATA_LOG_LEVEL in runtime_env: env_vars",
+    "upstream_keys": "ERRATA_UPSTREAM_KEY_NAME in the environment of Ray's nodes",
     "var": "nothing: the ledger is in Redis",
 }
 TRIES = 20  # attempts of a start, since a machine may be lost meanwhile
@@ -60,6 +61,6 @@ def read_settings(args: dict[str, Any]) -> Settings:
         "admin_key_sha256": fingerprint(check_key(key, "ERRATA_ADMIN_KEY")),
     }
     try:
-        return Settings(**args, **constants)
+        return add_upstream_keys(Settings(**args, **constants))
     except ValidationError as error:
         raise ValueError(explain(error)) from error

@@ -2,25 +2,20 @@
 
 A manifest is derived from commits and adds nothing to them. It names blocks by digest and carries the
 checksum of the whole, which is checked when it is read.
-
-Blocks in Redis, named by their digests: written once, read many at a time, and always checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from more_itertools import chunked
 from pydantic import TypeAdapter
 
-from models.blocks import Block, BlockError, Image, checksum
-from models.versioned_blocks import KnownBlocks
+from models.blocks import Image, checksum
 from service.errors import LedgerCorrupt
 from service.ledger import keys
 from service.ledger.commit import Entry, canonical
-from service.ledger.connection import Connection
 
 N_NEWEST = 4
 
@@ -83,59 +78,3 @@ def surplus(versions: Sequence[int]) -> list[int]:
 def damage(version: int) -> LedgerCorrupt:
     advice = f"it is derived from the commits: drop it with `ZREM {keys.MANIFESTS} {version}` and start again"
     return LedgerCorrupt(f"the manifest of version {version} cannot be used; {advice}", version=version)
-
-
-BLOCKS_PER_CALL = 256
-
-
-async def store(connection: Connection, blocks: Iterable[Block]) -> None:
-    """Write the blocks that Redis lacks. Equal content has an equal name, so writing twice is harmless."""
-    for batch in chunked(blocks, BLOCKS_PER_CALL):
-        async with connection.call("look for rows"):
-            pipeline = connection.commands.pipeline(transaction=False)
-            for block in batch:
-                pipeline.exists(keys.block(block.digest))
-            exist = await pipeline.execute()
-        async with connection.call("store rows"):
-            pipeline = connection.commands.pipeline(transaction=False)
-            for block, exists in zip(batch, exist, strict=True):
-                if not exists:
-                    pipeline.set(keys.block(block.digest), block.encoded)
-            await pipeline.execute()
-
-
-async def load(connection: Connection, entries: Sequence[Entry], known_blocks: KnownBlocks) -> list[Block]:
-    """Load blocks in the order of `entries`; known ones are not read again.
-
-    Raises:
-        LedgerCorrupt: A block is missing or altered; the error names the first.
-    """
-    blocks: list[Block] = []
-    for batch in chunked(entries, BLOCKS_PER_CALL):
-        shared = known_blocks.find(batch)
-        missing = [entry for entry, block in zip(batch, shared, strict=True) if block is None]
-        fresh = iter(await _read(connection, missing) if missing else ())
-        blocks += [next(fresh) if block is None else block for block in shared]
-    return blocks
-
-
-async def _read(connection: Connection, entries: Sequence[Entry]) -> list[Block]:
-    names = [keys.block(digest).encode() for _, _, digest in entries]  # redis-py takes longer over texts
-    async with connection.call("read rows"):
-        contents = await connection.commands.mget(names)
-    blocks = []
-    for entry, data in zip(entries, contents, strict=True):
-        key, order, digest = entry
-        if data is None:
-            raise _damage(entry, "they are missing")
-        try:
-            blocks.append(Block.decode(data, key=key, order=order, digest=digest))
-        except BlockError as error:
-            raise _damage(entry, "their bytes are not those that were written") from error
-    return blocks
-
-
-def _damage(entry: Entry, reason: str) -> LedgerCorrupt:
-    key, _, digest = entry
-    advice = "restore the data of Redis from a backup that is older than the damage"
-    return LedgerCorrupt(f"rows {key!r} ({digest}) cannot be used: {reason}; {advice}", block=digest)

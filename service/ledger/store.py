@@ -11,8 +11,7 @@ from redis.exceptions import ResponseError
 from models.blocks import Block, Image
 from models.versioned_blocks import KnownBlocks
 from service.errors import LedgerNotEmpty, NotFound, NotReady, ProposalClosed, StaleVersion
-from service.ledger import keys, manifests
-from service.ledger import manifests as rows
+from service.ledger import block_store, keys, manifests
 from service.ledger.commit import IMPORT, Commit, Entry, StreamEntry, corrupt, data_replaced, decode_chain
 from service.ledger.connection import LIMIT_S, TAIL_BLOCK_S, Connection, load_script
 from service.ledger.manifests import Manifest
@@ -83,7 +82,7 @@ class RedisLedger:
         Commit.decode(commit.encoded, commit.version)  # a commit that cannot be read back must not be written
         blocks = list(blocks)
         for _ in range(STORE_ATTEMPTS):
-            await rows.store(self.connection, blocks)
+            await block_store.store(self.connection, blocks)
             version = await self._run_append(commit, blocks, idempotency_key, owner)
             if version != ROWS_MISSING:
                 return version
@@ -198,7 +197,7 @@ class RedisLedger:
         return decode_chain(entries, version, None)[0]
 
     async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
-        return await rows.load(self.connection, entries, self._known_blocks)
+        return await block_store.load(self.connection, entries, self._known_blocks)
 
     def remember(self, image: Image) -> None:
         """Take blocks from this image, while it is used, for versions that have the same."""
@@ -206,7 +205,7 @@ class RedisLedger:
 
     async def put_manifest(self, version: int, images: Mapping[str, Image]) -> None:
         """Store the blocks of every memory at this version, for quick starts."""
-        await rows.store(
+        await block_store.store(
             self.connection, (block for image in images.values() for block in image.ordered_blocks)
         )
         async with self.connection.call("keep a manifest"):

@@ -145,6 +145,27 @@ STARTS = Counter("errata_process_starts", "Processes of a part that started.", [
 ENDS = Counter("errata_process_ends", "Processes of a part that ended on request.", ["part"])
 RUNNING = _Sum("errata_processes", "Processes of a part that run.", ["part"])
 
+UPSTREAM_REQUESTS = Counter(
+    "errata_upstream_requests",
+    "Requests for the models of an upstream, by outcome: edit, passed, would_answer, failed, hung_up.",
+    ["upstream", "outcome"],
+)
+UPSTREAM_ADDED = _Seconds(
+    "errata_upstream_added_seconds", "Time from a request's last byte until it is sent on.", ["upstream"]
+)
+UPSTREAM_OWN = Histogram(
+    "errata_upstream_seconds",
+    "Time of an upstream by part: head, until its first byte; hung_up, until its caller hung up.",
+    ["upstream", "part"],
+    buckets=(*SECONDS, 60, 120, 300),
+)
+UPSTREAM_TOKENS = Counter(
+    "errata_upstream_tokens", "Tokens that an upstream reports, by kind: input, output.", ["upstream", "kind"]
+)
+UPSTREAM_REFUSED = _Highest(
+    "errata_upstream_refused", "1 while an upstream that failed again and again is not asked.", ["upstream"]
+)
+
 _authors: set[str] = set()
 
 
@@ -225,6 +246,17 @@ def begin_at_zero(metric: Counter | Histogram | Gauge, *labels: Iterable[object]
 
 def count_rate_limited(by: str, limit: str) -> None:
     RATE_LIMITED.labels(by, limit).inc()
+
+
+def set_upstream_refused(name: str, is_refused: bool) -> None:
+    UPSTREAM_REFUSED.labels(name).set(is_refused)
+
+
+def count_passed(upstream: str, outcome: str, tokens: Mapping[str, int]) -> None:
+    """Count a request that an upstream answered, and the tokens that it reports by kind."""
+    UPSTREAM_REQUESTS.labels(upstream, outcome).inc()
+    for kind, count in tokens.items():
+        UPSTREAM_TOKENS.labels(upstream, kind).inc(count)
 
 
 def find_registry() -> CollectorRegistry:

@@ -19,14 +19,13 @@ from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
-from ray import serve
-
 from models.capabilities import AnswersInSteps, Costs, ReadsNeighbours, Streams
 from models.cost import default_cost
 from models.memory import TakesFields, Views
 from models.system import AnswerDelta, Ask, Reply
 from service import tracing
-from service.calls import FOLDER_VARIABLE, Listener, locate
+from service.calls.frames import FOLDER_VARIABLE, locate
+from service.calls.listener import Listener
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.errors import (
@@ -59,7 +58,6 @@ PARTS = ("queue", "graph", "model", "total")  # parts of an answer's time; the g
 CATCH_UP_S = 60.0  # time limit after registering to reach the versions that were committed meanwhile
 STEP_S = 0.02  # time of a long question before others have their turn
 REST = 2.0  # factor of the time that a long question took, for which its caller lets others go first
-DRAIN_POLL_S = 0.2  # interval at which Ray checks whether a replica has ended; its default equals the limit
 
 
 class Replica:
@@ -392,6 +390,3 @@ def _create_series(model: str, reads_graph: bool) -> None:
     if reads_graph:
         metrics.begin_at_zero(metrics.FACTS, [model])
         metrics.begin_at_zero(metrics.GRAPH_PARTS, [model], ("link", "read"))
-
-
-ReplicaDeployment = serve.deployment(Replica, graceful_shutdown_wait_loop_s=DRAIN_POLL_S)

@@ -1,5 +1,6 @@
 """What edits cost, one and many."""
 
+import asyncio
 import statistics
 import tempfile
 import time
@@ -8,17 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from errata import Errata
-from errata.wire import EditItem, EditReceipt
+from errata.wire import EditItem, EditReceipt, EditRequest
 
 from models.memory import AnswerChange
 from models.packs.pack import Pack
 from models.system import Ask
+from service.editing.editor import Editor
+from service.editing.operations import Edit, GetVersion
+from service.ledger.embedded.server import EmbeddedValkey
 from tests.bench.bank import build_gated, load_nkb, read_bank
 from tests.bench.overhttp import keep_asking
 from tests.bench.processes import run_errata
 from tests.bench.questions import questions
 from tests.bench.table import Row
 from tests.bench.timing import measure_cost, percentile
+from tests.service.parts import settings, start_deployment
 
 EDITS, CALLERS = 200, 8
 PARTS = ("editor_ms", "report_ms", "commit_ms", "replicas_ms")
@@ -55,6 +60,36 @@ def _describe_propagation(name: str, receipts: list[EditReceipt]) -> Row:
     usual = f"p50 {percentile(waits, 0.5):.1f}, p95 {percentile(waits, 0.95):.1f}"
     note = f"ms, {usual}; {len(waits)} of {EDITS} commits confirmed by all of 2 replicas"
     return Row(name, percentile(waits, 0.99), "<= 50", note)
+
+
+def report_rows() -> Iterator[Row]:
+    """Measure edits back to back in process, and when the last of their reports is complete."""
+    yield from asyncio.run(_measure_reports(_draw_corrections(PER_REQUEST + EDITS)))
+
+
+async def _measure_reports(corrections: Sequence[tuple[str, str]]) -> list[Row]:
+    with tempfile.TemporaryDirectory() as name, EmbeddedValkey(Path(name) / "valkey") as server:
+        options = settings(server.url, Path(name), systems={"nkb": "models.nkb.system:load"}, torch_threads=2)
+        async with start_deployment(Editor, options) as editor:
+
+            async def commit(pairs: Sequence[tuple[str, str]], wait_report: bool) -> float:
+                edits = [EditItem(question=question, answer=answer) for question, answer in pairs]
+                request = EditRequest(edits=edits, wait="none", wait_report=wait_report, skip_refused=True)
+                start = time.perf_counter()
+                await editor.call(Edit(request, "bench", None))
+                return time.perf_counter() - start
+
+            await commit(corrections[:PER_REQUEST], wait_report=True)
+            seconds = [await commit([pair], wait_report=False) for pair in corrections[PER_REQUEST:]]
+            start = time.perf_counter()
+            while (await editor.call(GetVersion(1 + len(seconds), True))).body.count(b'"measuring"'):
+                pass
+            rest = time.perf_counter() - start
+    name = f"an edit back to back with {PER_REQUEST:,} active, p50"
+    return [
+        Row(name, 1e3 * statistics.median(seconds), "<= 70", f"ms, in process; {EDITS} edits"),
+        Row(f"reports of {EDITS} edits complete after the last", rest, "<= 2", "s, in process"),
+    ]
 
 
 PER_REQUEST, N_ACTIVE, N_SINGLE = 1_000, 10_000, 60

@@ -1,15 +1,17 @@
 """Measures one process without HTTP: `nkb` against plain transformers, the cost of the bank and of mixed versions.
 
-And of the judge: its layers in 8 bits against the same in float32 by torch, both in batches.
+And of the judge: its layers in 8 bits against the same in float32 by torch, both in batches; and of questions near
+many edits.
 """
 
+import random
 from collections.abc import Iterator
 from itertools import combinations, islice
 
 from models.encoder.pairs import PairLayers
 from models.kit.checkpoint import WEIGHTS
 from models.memory import AnswerChange, Views
-from models.nkb.checkpoint import build
+from models.nkb.backbone import build
 from models.nkb.decode import Decoder
 from models.nkb.memory import BankMemory
 from models.nkb.reader import Reader
@@ -18,12 +20,14 @@ from models.scope.judge import DEFAULT as JUDGE
 from models.system import Ask
 from models.training.scope.training import read_weights
 from tests.bench.bank import build_gated, load_nkb, read_bank
-from tests.bench.plain import PlainTransformers
+from tests.bench.plain import PlainTransformers, load_t5
 from tests.bench.questions import questions
 from tests.bench.table import Row
 from tests.bench.timing import measure_cost, measure_interleaved
 
 BATCH, ROUNDS, PAIRS = 32, 15, 100
+NEAR_EDITS = 500
+SYLLABLES = ("ba", "ko", "mi", "ter", "lun", "var", "oss", "fen", "ga", "rid", "ul", "wen")
 BARS = {1: 2.2, 8: 2.5, BATCH: 2.5}  # answers a second, of those of plain transformers, by the batch
 PAIR_BATCHES = (1, 8, 40)  # pairs that the judge reads at once; an edit has some forty
 NOTE = f"per cent, median of {PAIRS} pairs"
@@ -37,6 +41,7 @@ def rows() -> Iterator[Row]:
     yield _measure_bank(system.reader, texts)
     yield _measure_mixed_versions(system, memory, texts)
     yield from _measure_judge(system.reader, texts)
+    yield _measure_near(system, memory)
 
 
 def _against_plain(system: NkbSystem, memory: BankMemory, texts: list[str]) -> Iterator[Row]:
@@ -116,11 +121,10 @@ def _measure_judge(reader: Reader, texts: list[str]) -> Iterator[Row]:
 
 def _measure_bank(reader: Reader, texts: list[str]) -> Row:
     """Measure whole questions with the bank, and without."""
-    without = build(reader.t5.config)
+    t5 = load_t5(reader)
+    without = build(t5.config)
     keys = set(without.state_dict())
-    without.to(reader.t5.device).load_state_dict(
-        {k: v for k, v in reader.t5.state_dict().items() if k in keys}
-    )
+    without.to(reader.device).load_state_dict({k: v for k, v in t5.state_dict().items() if k in keys})
     sides = {"with": reader.decoder, "without": Decoder(without.eval())}
 
     def run(decoder: Decoder) -> None:
@@ -140,6 +144,32 @@ def _measure_mixed_versions(system: NkbSystem, memory: BankMemory, texts: list[s
         "one": lambda: system.answer(asks, [versions[-1]] * BATCH),
     }
     return Row("cost of a batch of 32 different versions", measure_cost(sides, PAIRS), "<= 15 %", NOTE)
+
+
+def _measure_near(system: NkbSystem, memory: BankMemory) -> Row:
+    """Measure questions for places without an edit, near many edits of other places, beside far questions."""
+    rng = random.Random(5)
+    places = ["".join(rng.sample(SYLLABLES, 4)).title() for _ in range(NEAR_EDITS + 2 * ROUNDS)]
+    roles = ("harbour master", "night porter")
+    changes = [
+        AnswerChange(str(n), f"Who is the {roles[n % 2]} of {place}?", f"Kim {n}")
+        for n, place in enumerate(places[:NEAR_EDITS])
+    ]
+    views = [read_bank(memory, build_gated(memory, changes))]
+    near = iter([f"Who is the {roles[0]} of {place}?" for place in places[NEAR_EDITS:]])
+    far = iter(questions(2 * ROUNDS, seed=77))
+    sides = {
+        "near": lambda: system.answer([Ask(next(near))], views),
+        "far": lambda: system.answer([Ask(next(far))], views),
+    }
+    seconds = measure_interleaved(sides, ROUNDS)
+    note = f"{1e3 * seconds['near']:.0f} ms against {1e3 * seconds['far']:.0f}, each asked once"
+    return Row(
+        f"a question near {NEAR_EDITS} edits, beside a far one",
+        seconds["near"] / seconds["far"],
+        "<= 1.5",
+        note,
+    )
 
 
 def _versions(memory: BankMemory) -> list[Views]:

@@ -34,6 +34,8 @@ async def measure(
             body: dict[str, object] = (
                 {"questions": batch_questions} if batch > 1 else dict(batch_questions[0])
             )
+            if url.endswith("/chat/completions"):
+                body["messages"] = [{"role": "user", "content": body.pop("question")}]
             start = time.perf_counter()
             async with session.post(url, json=body) as response:
                 await response.read()

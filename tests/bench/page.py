@@ -1,48 +1,77 @@
-"""BENCHMARKS.md: the table of one whole run, and the quality of the systems as their cards have it."""
+"""BENCHMARKS.md: what was measured by section, and the quality of the systems as their cards have it."""
 
 import os
 import platform
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
+from more_itertools import flatten, map_reduce
 
 from tests.bench.quality import lines
 from tests.bench.table import Row
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "BENCHMARKS.md"
+PART = "of it: "  # begins the name of a row that only the console shows
+HEADER = "|what|figure|bar|met|note|section|measured|"
 READING = """\
 ## How to read it
 
-Service, peer and callers share the cores of one machine with other work, so times are high; ratios are taken in turn
-within one run, and are medians. They carry over, but for those of arithmetic to everything else: at half the speed the
-same multiplications take twice as long on both sides, and there is less left to be saved. The peers are `transformers`
-on the same weights and batches, and LitServe over HTTP. `python -m tests.bench SECTION` measures a part again, and
-`python -m tests.bench.against REVISION` compares with an earlier commit.
+Service, peer and callers share the cores of one machine with other work, so times are high; ratios are medians of turns
+within one run. The peers are `transformers` on the same weights and batches, and LitServe over HTTP.
+`python -m tests.bench SECTION` measures a part again, and `python -m tests.bench.against REVISION` compares with an
+earlier commit.
+"""
+
+ON_A_GPU = """\
+On one NVIDIA H200 (2026-11-26) the six systems answer all questions as they do on the CPU, in float32 and bfloat16, and
+no score moves by more than 4e-5 in float32 ([each](models/checkpoints/README.md)); [GPU.md](deploy/GPU.md) says what it
+took.
 """
 
 
-def write(rows: Sequence[Row]) -> None:
-    """Write the page."""
+def write(rows_by_section: Mapping[str, Sequence[Row]]) -> None:
+    """Write the page with the rows of the sections that were measured; those of other sections stay as they are."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.strip()
-    table = [f"| {r.name} | {r.figure:.2f} | {r.bar} | {r.verdict} | {r.note} |" for r in rows]
+    stamp = f"{commit}, {time.strftime('%Y-%m-%d')}"
+    other_lines = [
+        line
+        for line in PAGE.read_text("utf-8").splitlines()
+        if find_section(line) not in (None, *rows_by_section)
+    ]
+    lines_by_section = map_reduce(other_lines, find_section)
+    for section, rows in rows_by_section.items():
+        lines_by_section[section] = [
+            f"|{r.name}|{r.figure:.2f}|{r.bar}|{r.verdict}|{r.note}|`{section}`|{stamp}|"
+            for r in rows
+            if not r.name.startswith(PART)
+        ]
     page = [
         "# What was measured\n",
-        f"By `make bench` at commit {commit}, {time.strftime('%Y-%m-%d')}: {_describe_machine()}.\n",
-        "| what | figure | bar | met | note |",
-        "|---|---|---|---|---|",
-        *table,
+        "By `make bench` and `make bench-all`, each row at the commit and on the day that it names, on",
+        f"{_describe_machine()}.\n",
+        HEADER,
+        "|---" * (HEADER.count("|") - 1) + "|",
+        *flatten(lines_by_section.values()),
         f"\n{READING}",
         "## Quality\n",
         "Every checkpoint, by its training's exam; the card says how it was measured, and on what.\n",
         *lines(),
+        f"\n{ON_A_GPU}",
     ]
-    PAGE.write_text("\n".join(page) + "\n", "utf-8")
+    PAGE.write_text("\n".join(page), "utf-8")
+
+
+def find_section(line: str) -> str | None:
+    """Return the section of a line of the table of measurements; None for any other line."""
+    cells = line.split("|")
+    is_row = len(cells) == HEADER.count("|") + 1 and line != HEADER and not line.startswith("|---")
+    return cells[-3].strip("`") if is_row else None
 
 
 def _describe_machine() -> str:

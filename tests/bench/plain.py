@@ -3,12 +3,28 @@
 from collections.abc import Sequence
 
 import torch
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+from transformers import (
+    BertConfig,
+    BertModel,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 from transformers.modeling_outputs import BaseModelOutput
 
 from models.encoder.weights import find
+from models.kit.checkpoint import fill, read_config, read_tensors
+from models.nkb.backbone import build
+from models.nkb.bank import mount
 from models.nkb.reader import Reader
 from models.nkb.system import MAX_TOKENS
+
+
+def load_t5(reader: Reader) -> T5ForConditionalGeneration:
+    """Load the reader's checkpoint into the library's own class."""
+    t5 = mount(build(T5Config.from_dict(read_config(reader.folder))), reader.bank)
+    fill(t5, read_tensors(reader.folder), reader.folder)
+    return t5.to(reader.device).eval()  # type: ignore[no-any-return]
 
 
 class PlainTransformers:
@@ -25,7 +41,7 @@ class PlainTransformers:
         self.bert.load_state_dict(weights)
         self.bert.to(reader.encoder.device)
         self.tokenizer = PreTrainedTokenizerFast(tokenizer_object=files.tokenizer(), pad_token="[PAD]")
-        self.t5, self.answers = reader.t5, reader.tokenizer
+        self.t5, self.answers = load_t5(reader), reader.tokenizer
 
     @torch.inference_mode()
     def answer(self, questions: Sequence[str]) -> list[str]:

@@ -43,7 +43,7 @@ FIGURES = (
     (
         "ernie-doc",
         "documents; 2,000; 20,000 tokens (F1)",
-        "written/with/all/f1",
+        "documents/with/all/f1",
         "2,000 tokens/with/all/f1",
         "20,000 tokens/with/all/f1",
     ),

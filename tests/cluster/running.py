@@ -78,8 +78,8 @@ class Service:
             )
         return self._process
 
-    def start(self) -> Service:
-        process = self.launch()
+    def start(self, **environment: str) -> Service:
+        process = self.launch(**environment)
         deadline = time.monotonic() + READY_LIMIT_S
         while "Ctrl-C stops" not in self.read_output():
             assert process.poll() is None, f"it ended: {self.read_output()}"

@@ -164,6 +164,12 @@ class Traffic:
             assert http.post("/v1/answers", json={"question": ""}).status_code == 422
             assert http.post("/v1/answers", json={"question": PERU, "model": "no"}).status_code == 404
 
+    def upstream(self) -> None:
+        """Ask the language model of the upstream `team`."""
+        fields = {"model": "team/json", "messages": [{"role": "user", "content": OCEAN}]}
+        with self._service.http() as http:
+            assert http.post("/v1/chat/completions", json=fields).status_code == 200
+
     def edits(self) -> None:
         """Make edits, try, refuse and revert some; make a fact, and a file of facts."""
         with self._service.errata() as errata:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.cluster.running import Service, kill, signal, wait_until
+from tests.bench.processes import run_python
+from tests.cluster.running import Service, kill, quiet_port, signal, wait_until
 from tests.deploy.test_grafana import PANELS, Panel
 from tests.deploy.test_prometheus import (
     ALERTS,
@@ -32,12 +33,15 @@ VISIBLE = [
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    var = tmp_path_factory.mktemp("observed") / "var"
-    service = Service(var, system=SYSTEMS[0], words=["--system", SYSTEMS[1]])
-    try:
-        yield service.start()
-    finally:
-        service.stop()
+    folder, port = tmp_path_factory.mktemp("observed"), quiet_port()
+    url = f"http://127.0.0.1:{port}"
+    words = ["--system", SYSTEMS[1], "--upstream", f"team={url}/v1"]
+    service = Service(folder / "var", system=SYSTEMS[0], words=words)
+    with run_python(["-m", "tests.service.upstream.stub", str(port)], url, folder / "upstream.log"):
+        try:
+            yield service.start()
+        finally:
+            service.stop()
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +53,11 @@ def prometheus(service: Service, tmp_path_factory: pytest.TempPathFactory) -> It
         wait_until(lambda: prometheus.value('up{job="errata"}') == 1, 10, "the first look")
         for _ in range(ROUNDS - 1):
             traffic.questions()
+            traffic.upstream()
             time.sleep(1)
         traffic.edits()
         traffic.questions()
+        traffic.upstream()
         wait_until(lambda: prometheus.value(LAST_OF_A_ROUND) == ROUNDS, 10, "a look after the traffic")
         yield prometheus
 

@@ -11,7 +11,7 @@ from errata import Errata, errors
 from prometheus_client.samples import Sample
 
 from models.systems import DEFAULT_SYSTEMS
-from tests.cluster.running import Service, wait_until
+from tests.cluster.running import Service, quiet_port, wait_until
 from tests.deploy.selectors import find_selectors, samples
 from tests.deploy.test_prometheus import ALERTS
 
@@ -27,10 +27,11 @@ FILE = "Emerald Isle of Oz\tcapital\tEmerald City\nEmerald Isle of Oz\tcurrency\
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    upstream = ["--upstream", f"team=http://127.0.0.1:{quiet_port()}/v1"]
     service = Service(
         tmp_path_factory.mktemp("shipped") / "var",
         system=FIRST,
-        words=[word for name in FURTHER for word in ("--system", name)],
+        words=[word for name in FURTHER for word in ("--system", name)] + upstream,
     )
     service.launch()
     try:
@@ -48,6 +49,15 @@ def page(service: Service) -> list[Sample]:
         series = 'errata_edits_standing{state="broken"}'
         wait_until(lambda: series in http.get("/metrics").text, 30, "the editor to have looked")
         return samples(http.get("/metrics").text)
+
+
+def test_a_start_names_what_it_waits_for(service: Service) -> None:
+    lines = [line for line in service.read_output().splitlines() if line.endswith("...")]
+    assert [line.split()[:2] for line in lines] == [
+        ["Starting", "Ray"],
+        ["Starting", "Ray"],
+        ["Loading", "nkb,"],
+    ]
 
 
 @pytest.mark.parametrize("alert", ALERTS)

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.kbert.heads import Encoder
+from models.kbert.encoder import Encoder
 from models.kbert.row import Batch, Row, collate, lay_out
 from models.kbert.tree import grow
 from models.kit.text import CLS, MASK, PAD, SEP, UNK, Piece, Word

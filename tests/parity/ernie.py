@@ -6,16 +6,70 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from models.thu_ernie.align import AlignedText, Link, Rejection, Vocabulary
 from models.thu_ernie.config import ErnieConfig
-from models.thu_ernie.heads import ErnieWithHead, PretrainingLogits
+from models.thu_ernie.heads import EntityAlignment, ErnieWithHead, Transform
 from models.thu_ernie.network import Batch
-from models.thu_ernie.row import AlignedText, Link, Rejection, Vocabulary
 
 NO_LABEL = -1  # Label of a place that a loss leaves out
+
+
+class WordPrediction(nn.Module):
+    """Masked words. The decoder is the word embedding."""
+
+    def __init__(self, config: ErnieConfig, embedding: nn.Embedding) -> None:
+        super().__init__()
+        self.transform = Transform(config.width, config.width)
+        self.decoder = nn.Linear(config.width, config.vocab, bias=False)
+        self.decoder.weight = embedding.weight
+        self.bias = nn.Parameter(torch.zeros(config.vocab))
+
+    def forward(self, x: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch token vocab"]:
+        """Return the logits of each word at each place."""
+        logits: Tensor = self.decoder(self.transform(x)) + self.bias
+        return logits
+
+
+class PretrainingHeads(nn.Module):
+    """The heads of the three tasks on one reading."""
+
+    def __init__(self, config: ErnieConfig, embedding: nn.Embedding) -> None:
+        super().__init__()
+        self.predictions = WordPrediction(config, embedding)
+        self.predictions_ent = EntityAlignment(config)
+        self.seq_relationship = nn.Linear(config.width, 2)
+
+
+@dataclass(frozen=True)
+class PretrainingLogits:
+    """The scores of the three tasks before their softmax."""
+
+    words: Float[Tensor, "batch token vocab"]
+    entities: Float[Tensor, "batch token candidate"]  # 0 for a candidate whose vector is zero
+    order: Float[Tensor, "batch 2"]  # class 0 says that the second text follows the first
+
+
+class ErniePretraining(ErnieWithHead):
+    """Masked words, next text and entity alignment together."""
+
+    def __init__(self, config: ErnieConfig) -> None:
+        super().__init__(config)
+        self.cls = PretrainingHeads(config, self.bert.embeddings.word_embeddings)
+        self.cls.apply(self.bert.initialise)
+
+    def forward(self, batch: Batch, candidates: Float[Tensor, "candidate entity"]) -> PretrainingLogits:
+        """Read a batch, and compare each token with the vectors of the candidates."""
+        reading = self.bert(batch)
+        return PretrainingLogits(
+            self.cls.predictions(reading.tokens),
+            self.cls.predictions_ent(reading.tokens, candidates),
+            self.cls.seq_relationship(reading.pooled),
+        )
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from models.ernie_doc.attention import attention_bias
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import ErnieDoc, Reading
-from models.ernie_doc.network import attention_bias, feed_order
+from models.ernie_doc.network import feed_order
 from models.ernie_doc.paddle import Report, load_weights, read_config
 
 CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 0}

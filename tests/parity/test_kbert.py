@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from models.encoder.bert import LayerNorm, norm_of_embeddings
-from models.kbert.heads import Encoder
+from models.kbert.encoder import Encoder
 from models.kbert.row import Batch, Row, collate
 from tests.parity.authors import (
     Characters,

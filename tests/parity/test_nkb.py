@@ -20,9 +20,10 @@ from transformers import DynamicCache, EncoderDecoderCache, T5ForConditionalGene
 from models.nkb.bank import Bank, bank_of
 from models.nkb.checkpoint import load_nkb
 from models.nkb.decode import Decoder
-from models.nkb.interpret import trace, value_tokens
+from models.nkb.interpret import value_tokens
 from models.nkb.overlay import Overlay
 from models.nkb.surgery import choose_slot
+from models.nkb.trace import trace
 
 CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 0}
 

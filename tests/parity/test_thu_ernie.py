@@ -15,13 +15,14 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from models.thu_ernie.align import Link, Vocabulary
 from models.thu_ernie.config import ErnieConfig
-from models.thu_ernie.heads import ErniePretraining
 from models.thu_ernie.network import Batch
-from models.thu_ernie.row import Link, Row, Vocabulary
+from models.thu_ernie.row import Row
 from tests.parity.ernie import (
     NO_LABEL,
     ErnieClassifier,
+    ErniePretraining,
     ErnieSpans,
     ErnieTyping,
     PretrainingLabels,

@@ -5,7 +5,8 @@ from contextlib import suppress
 
 import pytest
 
-from service.concurrency import Refreshing, SingleFlight, cancel_and_wait
+from service.concurrency import SingleFlight, cancel_and_wait
+from service.refreshing import Refreshing
 from tests.service.parts import PATIENCE_S, run_ready
 
 

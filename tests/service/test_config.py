@@ -140,6 +140,14 @@ def test_a_device_is_for_all_models_or_for_those_it_names(device: Any, devices: 
         ({"oidc": {"issuer": "https://x/?y=z", "audience": "a"}}, "without a user, a query or a fragment"),
         ({"oidc": {"issuer": "https://x/#y", "audience": "a"}}, "without a user, a query or a fragment"),
         ({"oidc": {"issuer": "https://x", "audience": "a", "jwks_host": "https://y"}}, "oidc.jwks_host"),
+        (
+            {"upstreams": ["a-b=http://x", "a_B=http://y"]},
+            "'a-b' and 'a_B', and ERRATA_UPSTREAM_KEY_A_B would",
+        ),
+        (
+            {"upstreams": ["a=http://x"], "default_model": "kbert"},
+            "'kbert', .* has none: serve nkb, and give",
+        ),
         ({"tls_cert": "/no/such"}, r"the setting tls_cert cannot be used: .* \(/no/such\)"),
     ],
 )

@@ -141,6 +141,8 @@ EXPECTED = {
     "not_ready": 503,
     "crashed": 500,
     "internal": 500,
+    "upstream_failed": 502,
+    "upstream_slow": 504,
 }
 
 

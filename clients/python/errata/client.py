@@ -16,12 +16,13 @@ from errata.calls import CallMethods, Calls
 from errata.calls.admin import AuditFilters
 from errata.calls.method import Asynchronous, Blocking, show
 from errata.files import Progress
+from errata.pages import Page, PageCall
 from errata.request import Call, Reply, T_co
-from errata.streaming import AnswerPart, Page, PageCall, ask_for_parts
+from errata.streaming import AnswerPart, ask_for_parts
 from errata.transport import AsyncLink, BlockingLink, Retry, exchange, run_now
 
 if TYPE_CHECKING:
-    from errata.bulk.line import FileOptions
+    from errata.bulk.options import FileOptions
     from errata.bulk.run import FileRun, OnReply
 
 PAGE = 100  # entries that an iterator fetches together

@@ -281,6 +281,10 @@ class LedgerUnavailable(Unavailable, codes=("ledger_unavailable",)):
     """The store of the service does not answer."""
 
 
+class UpstreamFailed(Refused, codes=("upstream_failed", "upstream_slow")):
+    """The language model behind Errata cannot be reached, or is silent; Errata itself is well."""
+
+
 class Faulty(Refused, codes=("internal", "ledger_corrupt")):
     """An operator has to look."""
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from errata import errors
 from errata.wire import FieldProblem, Problem
-from errata.wire.problems import complain, describe_mistake, locate, point_out
+from errata.wire.mistakes import complain, describe_mistake, locate, point_out
 
 # The service's code for a status without a problem document
 CODE_OF_STATUS = {

@@ -1,11 +1,11 @@
-"""Answers that arrive in parts, as server-sent events, and pages that are fetched as they are read."""
+"""Answers that arrive in parts, as server-sent events."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
 from dataclasses import replace
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import httpx
 from httpx_sse import EventSource, ServerSentEvent
@@ -20,23 +20,7 @@ from errata.wire import Answer, AnswerDelta, AnswerRequest, Problem
 EVENTS = "text/event-stream"
 PARTS = {"delta", "answer", "problem"}  # events besides `done`; a newer service may have more
 
-Entry = TypeVar("Entry")
 AnswerPart: TypeAlias = AnswerDelta | Answer  # the next part of an answer, and at last the whole answer
-
-
-class Page(Protocol[Entry]):
-    """A page, whose `next` is the `before` of the following page, or None on the last."""
-
-    @property
-    def entries(self) -> list[Entry]:
-        """Its entries, in order."""
-
-    @property
-    def next(self) -> Any:
-        """The `before` of the following page."""
-
-
-PageCall: TypeAlias = Callable[[Any], Call[Any]]  # `before` -> the call for that page
 
 
 def ask_for_parts(call: Call[Answer]) -> Call[Answer]:

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 
 from models.backpack.editing.overlay import SENSE, Action, SenseOperation, read_row
 from models.backpack.network import Backpack
-from models.backpack.reader import Speller
+from models.backpack.speller import Speller
 from models.blocks import block_key
 from models.memory import EditRefused, Fields, FieldsChange, Material
 

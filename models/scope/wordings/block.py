@@ -2,98 +2,27 @@
 
 Besides the rows that its system needs, a block has `wordings`, the texts, counterexamples last; `vectors`, their
 sentence vectors in 8 bits; `subjects`, the known subject of each; `digests`, of each wording and of its literals;
-`literals`, the version of the rules by which literals were found: without it they are found anew; `pieces`, the number
-of tokens of each wording as the judge reads it, and then the tokens; `replaces`, the edits that it replaces;
-`n_against`, the number of counterexamples. Texts are joined by zero bytes. A block from before 2026-11-25 has no
-`digests` and `pieces`; they are computed from its texts.
+`literals`, the version of the rules by which literals and tokens were found; `pieces`, the number of tokens of each
+wording as the judge reads it, and then the tokens; `replaces`, the edits that it replaces; `n_against`, the number of
+counterexamples. Texts are joined by zero bytes. Digests and tokens of another version, or of a block from before
+2026-11-25, which has none, are computed from its texts.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 import torch
-from jaxtyping import Int, Shaped, UInt16
+from jaxtyping import Int, Shaped
 from torch import Tensor
 
 from models.blocks import Block
 from models.encoder.minilm import WIDTH
 from models.scope.judge import Judge
-from models.scope.literals import VERSION, digest_literals, digest_wordings
+from models.scope.literals import digest_literals, digest_wordings
 from models.scope.readings import Readings, Tokens, quantize, unpack_tokens
-
-Ids = UInt16[np.ndarray, " token"]
-Counts = Int[np.ndarray, " text"]
-
-
-class PackedTokens(Sequence[Tokens]):
-    """Tokens of texts, to which others may be appended. One writer at a time; readers need not wait for it."""
-
-    def __init__(self) -> None:
-        self._ids, self._ends = np.empty(0, np.uint16), np.zeros(1, np.int64)
-        self._count = 0
-
-    @staticmethod
-    def of(texts: Sequence[Tokens]) -> "PackedTokens":
-        """Pack the tokens of texts."""
-        packed = PackedTokens()
-        packed.append(
-            np.frombuffer(b"".join(texts), np.uint16),
-            np.fromiter((len(text) // 2 for text in texts), np.int64, len(texts)),
-        )
-        return packed
-
-    @property
-    def ids(self) -> Ids:
-        """Return the tokens of all texts."""
-        return self._ids[: self._ends[self._count]]
-
-    @property
-    def lengths(self) -> Counts:
-        """Return the number of tokens of each text."""
-        return np.diff(self._ends[: self._count + 1])
-
-    def append(self, ids: Ids, lengths: Counts) -> None:
-        """Append texts: their tokens, and how many each has."""
-        count, n_used = self._count + len(lengths), int(self._ends[self._count])
-        self._ids = _enlarge(self._ids, n_used, n_used + len(ids))
-        self._ends = _enlarge(self._ends, self._count + 1, count + 1)
-        self._ids[n_used : n_used + len(ids)] = ids
-        self._ends[self._count + 1 : count + 1] = n_used + lengths.cumsum()
-        self._count = count
-
-    def select(self, rows: Int[np.ndarray, " text"]) -> "PackedTokens":
-        """Return a copy of these texts."""
-        starts, lengths = self._ends[rows], self._ends[rows + 1] - self._ends[rows]
-        places = (starts - (lengths.cumsum() - lengths)).repeat(lengths) + np.arange(lengths.sum())
-        texts = PackedTokens()
-        texts.append(self._ids[places], lengths)
-        return texts
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, row: int) -> Tokens: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[Tokens]: ...
-    def __getitem__(self, row: int | slice) -> Tokens | list[Tokens]:
-        if isinstance(row, slice):
-            return [self[place] for place in range(*row.indices(len(self)))]
-        if not 0 <= row < self._count:
-            raise IndexError(row)
-        return self._ids[self._ends[row] : self._ends[row + 1]].tobytes()
-
-
-def _enlarge(array: np.ndarray, n_used: int, n_needed: int) -> np.ndarray:
-    """Return the array, or one of twice the needed size with the used part; the rest takes no memory yet."""
-    if n_needed <= len(array):
-        return array
-    larger = np.empty(2 * n_needed, array.dtype)
-    larger[:n_used] = array[:n_used]
-    return larger
-
+from models.scope.values import VERSION
+from models.scope.wordings.packed_tokens import PackedTokens
 
 SEPARATOR = "\0"
 
@@ -142,7 +71,7 @@ def read_texts(codes: Tensor) -> list[str]:
 
 def read_blocks(blocks: Sequence[Block], judge: Judge) -> BlockWordings:
     """Return the wordings of blocks, all of which are read together."""
-    bodies = Bodies([block if "pieces" in block.parts else _complete(block, judge) for block in blocks])
+    bodies = Bodies([block if _is_current(block) else _read_again(block, judge) for block in blocks])
     counts = bodies.count_rows("vectors")
     firsts = (counts.cumsum() - counts).repeat(counts)
     places = np.arange(len(firsts)) - firsts  # place of each wording in its block
@@ -151,8 +80,6 @@ def read_blocks(blocks: Sequence[Block], judge: Judge) -> BlockWordings:
     lengths = bodies.gather(bodies.starts("pieces").repeat(counts) + 2 * places, np.uint16).astype(np.int64)
     texts = [text for texts in bodies.slices("wordings") for text in texts.split(SEPARATOR.encode())]
     digests = bodies.gather(columns, np.int64)
-    stale = np.flatnonzero(bodies.count_rows("literals").repeat(counts) == 0)
-    digests[1, stale] = digest_literals([texts[place].decode() for place in stale])
     tokens = PackedTokens()
     tokens.append(np.frombuffer(b"".join(bodies.slices("pieces", 2 * counts)), np.uint16), lengths)
     return BlockWordings(
@@ -210,14 +137,21 @@ class Bodies:
         return numbers.reshape((*starts.shape, width) if width else starts.shape)
 
 
-def _complete(block: Block, judge: Judge) -> Block:
-    """Return a block from before 2026-11-25 with its digests and tokens."""
+def _is_current(block: Block) -> bool:
+    """Return whether a block's wordings were read by today's rules."""
+    part = block.parts.get("literals")
+    return part is not None and int.from_bytes(block.body[part.start : part.end], "little") == VERSION
+
+
+def _read_again(block: Block, judge: Judge) -> Block:
+    """Return a block of other rules with digests and tokens of today's, under which its key stays."""
     texts = read_texts(block.tensors["wordings"])
-    missing = {
+    fresh = {
+        "literals": torch.tensor(VERSION, dtype=torch.int32),
         "digests": torch.stack([digest_wordings(texts), digest_literals(texts)]),
         "pieces": _write_tokens([judge.tokens(text) for text in texts]),
     }
-    return Block.of(block.key, block.order, block.kind, {**block.tensors, **missing})
+    return Block.of(block.key, block.order, block.kind, {**block.tensors, **fresh})
 
 
 def _write_tokens(tokens: Sequence[Tokens]) -> Tensor:

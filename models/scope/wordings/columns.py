@@ -1,80 +1,16 @@
 """The wordings of edits as columns that grow: a version that adds edits shares those of the one before it.
 
-Rows are found by a 64-bit hash: twelve bytes a pair, whereas a mapping of Python takes two hundred.
-
 There is one writer at a time; readers need not wait for it.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-Hashes = Int[np.ndarray, " hash"]
-Rows = Int[np.ndarray, " hash"]
-
-MAX_RECENT = 4_096  # pairs that are not sorted yet
-
-
-class Pairs(NamedTuple):
-    """The pairs of an index: the sorted ones, and those that were added since."""
-
-    hashes: Hashes  # ascending
-    rows: Rows
-    recent: dict[int, list[int]]
-
-
-class RowIndex:
-    """The rows that have a hash. Pairs are only added; a reader takes `_pairs` once, a merge replaces all of it."""
-
-    def __init__(self) -> None:
-        self._pairs = Pairs(np.empty(0, np.int64), np.empty(0, np.int32), {})
-        self._n_recent = 0
-
-    def add(self, hashes: Hashes, rows: Rows) -> None:
-        """Add pairs. A concurrent reader misses none of those before."""
-        before = self._pairs
-        if self._n_recent + len(hashes) <= MAX_RECENT:
-            for key, row in zip(hashes.tolist(), rows.tolist(), strict=True):
-                before.recent[key] = [*before.recent.get(key, ()), row]  # a reader sees no empty list
-            self._n_recent += len(hashes)
-            return
-        recent = [(key, row) for key, rows_of_key in before.recent.items() for row in rows_of_key]
-        recent_hashes, recent_rows = np.array(recent, np.int64).reshape(-1, 2).T
-        hashes = np.concatenate([before.hashes, recent_hashes, hashes])
-        order = hashes.argsort(kind="stable")
-        rows = np.concatenate([before.rows, recent_rows.astype(np.int32), rows.astype(np.int32)])
-        self._pairs, self._n_recent = Pairs(hashes[order], rows[order], {}), 0
-
-    def rows_of(self, key: int) -> list[int]:
-        """Return the rows that have a hash."""
-        hashes, rows, recent = self._pairs
-        start, end = (int(hashes.searchsorted(key, side)) for side in ("left", "right"))
-        return [*rows[start:end].tolist(), *recent.get(key, ())]
-
-    def contains(self, hashes: Hashes) -> Bool[np.ndarray, " hash"]:
-        """Return whether any row has each hash."""
-        return self.first_rows(hashes) >= 0
-
-    def first_rows(self, hashes: Hashes) -> Rows:
-        """Return the first row that has each hash, -1 if none has it."""
-        sorted_hashes, rows, recent = self._pairs
-        result = np.full(len(hashes), -1, np.int64)
-        if len(sorted_hashes):
-            places = sorted_hashes.searchsorted(hashes).clip(max=len(sorted_hashes) - 1)
-            result = np.where(sorted_hashes[places] == hashes, rows[places], -1)
-        if recent:
-            missing = np.flatnonzero(result < 0)
-            rows_of_recent = [recent[key][0] if key in recent else -1 for key in hashes[missing].tolist()]
-            result[missing] = rows_of_recent
-        return result
-
-
-MIN_CAPACITY = 64
+from models.scope.wordings.column import Column
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,34 +40,6 @@ class Wordings:
         is_first = torch.ones(len(self.edits), dtype=torch.bool)
         is_first[1:] = self.edits[1:] != self.edits[:-1]
         return is_first
-
-
-class Column:
-    """A tensor that grows; its rows keep their places. Capacity without rows takes no memory."""
-
-    def __init__(self, dtype: torch.dtype) -> None:
-        self._storage, self._count = torch.empty(MIN_CAPACITY, dtype=dtype), 0
-
-    @property
-    def values(self) -> Tensor:
-        """The rows, as a view."""
-        return self._storage[: self._count]
-
-    def append(self, further: Tensor) -> None:
-        """Append rows."""
-        count = self._count + len(further)
-        if count > len(self._storage):
-            storage = torch.empty(2 * count, dtype=self._storage.dtype)
-            storage[: self._count] = self.values
-            self._storage = storage
-        self._storage[self._count : count] = further
-        self._count = count
-
-    def copy(self, count: int | None = None) -> "Column":
-        """Return a column with the first rows, by default all, which shares nothing with this one."""
-        column = Column(self._storage.dtype)
-        column.append(self.values[:count])
-        return column
 
 
 class WordingColumns:

@@ -24,8 +24,11 @@ from models.scope.literals import digest_bytes
 from models.scope.readings import StoredReadings, dequantize, scales_of
 from models.scope.sketch import Sketch
 from models.scope.spelling import Lexicon
-from models.scope.wordings.block import BlockWordings, PackedTokens, read_blocks, read_texts
-from models.scope.wordings.columns import Column, RowIndex, WordingColumns
+from models.scope.wordings.block import BlockWordings, read_blocks, read_texts
+from models.scope.wordings.column import Column
+from models.scope.wordings.columns import WordingColumns
+from models.scope.wordings.packed_tokens import PackedTokens
+from models.scope.wordings.row_index import RowIndex
 from models.versioned_blocks import Prefix
 
 MIN_CAPACITY = 64  # rows

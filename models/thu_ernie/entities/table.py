@@ -13,7 +13,7 @@ on the disk, and an edit copies a row before it changes it.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -85,7 +85,7 @@ def map_rows(path: Path) -> NDArray[np.float32]:
 
 
 def _damage(path: Path, cause: Exception) -> CheckpointError:
-    return CheckpointError(f"{path} is not a whole table of entities ({cause}): convert it again")
+    return CheckpointError(f"{path} is not a whole table of entities ({cause}): fetch it again")
 
 
 def write_table(
@@ -133,58 +133,6 @@ def _sort_names(ids: list[tuple[str, int]], n_rows: int) -> dict[str, NDArray[An
     return {"hash": hashes, "row": rows[order]}
 
 
-def convert(vectors: Path, ids: Path, target: Path) -> int:
-    """Write the table of the authors' two files, and return how many vectors it has.
-
-    Args:
-        vectors: `entity2vec.vec`, numbers between tabs, a vector a line; line i is the entity of id i.
-        ids: `entity2id.txt`, the number of entities, then a name, a tab and an id a line.
-        target: A folder; files of an earlier table in it are replaced.
-
-    Raises:
-        CheckpointError: A line is no vector or no id, or a number is not finite; the sentence names the line.
-    """
-    rows = _read_vectors(vectors)
-    return write_table(target, rows.shape[1], [rows], _read_ids(ids))
-
-
-def _read_vectors(path: Path) -> NDArray[np.float32]:
-    try:
-        vectors = np.loadtxt(_read_lines(path), np.float32, comments=None, delimiter="\t", ndmin=2)
-    except ValueError as cause:
-        if isinstance(cause, CheckpointError):
-            raise
-        raise CheckpointError(f"{path}, rows counted from line 1: {cause}") from cause
-    infinite = np.flatnonzero(~np.isfinite(vectors).all(1))
-    if len(infinite):
-        raise CheckpointError(f"{path}, line {int(infinite[0]) + 1}: a number is not finite in 32 bits")
-    return vectors
-
-
-def _read_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file of vectors, none of which may be empty: numpy would pass over it."""
-    with path.open(encoding="utf-8", errors="surrogateescape") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                raise CheckpointError(f"{path}, line {number}: expected numbers between tabs, found none")
-            yield line.strip()
-
-
-def _read_ids(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield the name and the id of each entity; the first line counts them."""
-    n_entities = 0
-    with path.open(encoding="utf-8", errors="surrogateescape") as lines:
-        count = next(lines, "").strip()
-        for number, line in enumerate(lines, 2):
-            name, _, id = line.rstrip("\r\n").rpartition("\t")
-            if not name.isprintable() or not name or not id.strip().isdecimal():
-                raise CheckpointError(f"{path}, line {number}: expected a name, a tab and an id")
-            yield name, int(id)
-            n_entities += 1
-    if count != str(n_entities):
-        raise CheckpointError(f"{path}: its first line says {count!r} entities, and {n_entities} follow")
-
-
 class EntityTable:
     """The table as it was written. Read-only and thread-safe.
 
@@ -203,7 +151,7 @@ class EntityTable:
         """
         rows = map_rows(folder / ROWS)
         if rows.ndim != 2 or not len(rows) or rows[0].any():
-            raise CheckpointError(f"{folder / ROWS} does not begin with a row of zeros: convert it again")
+            raise CheckpointError(f"{folder / ROWS} does not begin with a row of zeros: fetch it again")
         if rows.shape[1] != size:
             raise CheckpointError(
                 f"{folder / ROWS} has vectors of {rows.shape[1]} numbers and the model reads {size}: take the table "
@@ -239,7 +187,7 @@ def _read_digest(folder: Path) -> str:
         content = b"".join(bytes.fromhex(digests[name]) for name in FILES)
     except (OSError, ValueError, KeyError) as cause:
         raise CheckpointError(
-            f"{folder / SUMS} does not list the files of a table ({cause}): convert it again"
+            f"{folder / SUMS} does not list the files of a table ({cause}): fetch it again"
         ) from cause
     return "sha256:" + hashlib.sha256(content).hexdigest()
 

@@ -12,7 +12,9 @@ from more_itertools import map_reduce
 
 from models.backpack.generate import Task, complete, score_candidates
 from models.backpack.network import Backpack
-from models.backpack.reader import MAX_TOKENS, Speller, choice_features, free_features
+from models.backpack.reader import MAX_TOKENS
+from models.backpack.scales import choice_features, free_features
+from models.backpack.speller import Speller
 from models.confidence import Confidence, fit
 from models.kit.decoded import DecodedAnswer
 from models.memory import AnswerChange

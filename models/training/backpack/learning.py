@@ -15,12 +15,14 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from models.backpack.network import INIT_STD, Backpack
-from models.backpack.reader import Speller
 from models.backpack.senses import BackpackConfig
+from models.backpack.speller import Speller
 from models.training.backpack.texts import Texts
 from models.training.kit.command import Say
 from models.training.kit.plan import Plan
 from models.training.kit.steps import Epochs, autocast
+
+ANSWER = "\nA:"  # text before an answer
 
 
 class BackpackNet(Backpack):
@@ -42,9 +44,6 @@ def build_net(plan: Plan) -> BackpackNet:
         if name.endswith("c_proj.weight"):
             nn.init.normal_(parameter, std=std)
     return net
-
-
-ANSWER = "\nA:"  # text before an answer
 
 
 def count_parameters(net: nn.Module) -> int:

@@ -13,7 +13,7 @@ from typing import Literal
 from more_itertools import map_reduce
 from tokenizers import Tokenizer
 
-from models.backpack.reader import write_exchange
+from models.backpack.speller import write_exchange
 from models.packs.pack import Pack
 from models.system import Ask
 from models.training.kit.exam import Question

@@ -7,7 +7,9 @@ import torch
 
 from models.backpack.checkpoint import TOKENIZER, save_backpack
 from models.backpack.memory import SENSES, SensesMemory
-from models.backpack.reader import FILES, Reader, Speller, write_scales
+from models.backpack.reader import FILES, Reader
+from models.backpack.scales import write_scales
+from models.backpack.speller import Speller
 from models.backpack.system import BackpackSystem
 from models.kit.checkpoint import write_sums
 from models.packs.pack import Pack

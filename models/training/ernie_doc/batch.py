@@ -16,7 +16,7 @@ from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reader import Packing, Segments
 from models.reading.document import Document
-from models.reading.spans import OFFSET, Window, owners
+from models.reading.windows import OFFSET, Window, owners
 from models.training.ernie_doc.examples import Example, Passage
 from models.training.kit.plan import Plan
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from models.ernie_doc.answer import AnswerRule, Chooser, answer
+from models.ernie_doc.answer import AnswerRule, answer
 from models.ernie_doc.reader import Reader
+from models.ernie_doc.windows import Chooser
 from models.packs.pack import Pack
 from models.reading.document import tokenize
 from models.training.ernie_doc.composed import MIDDLE, build_world, compose, compose_long

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.ernie_doc.checkpoint import minilm_weights
 from models.ernie_doc.config import ErnieDocConfig
+from models.ernie_doc.minilm import minilm_weights
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reader import Packing
 from models.reading.checkpoint import load as load_reader

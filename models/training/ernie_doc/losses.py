@@ -16,7 +16,7 @@ from models.encoder.bert import PackedBert
 from models.encoder.weights import find
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reader import Packing
-from models.reading.spans import OFFSET, Window
+from models.reading.windows import OFFSET, Window
 from models.training.ernie_doc.batch import Batch
 from models.training.ernie_doc.examples import Passage
 

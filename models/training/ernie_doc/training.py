@@ -11,10 +11,12 @@ from tokenizers import Tokenizer
 from models.device import resolve_device
 from models.encoder.bert import WIDTH
 from models.encoder.minilm import MiniLM
-from models.ernie_doc.answer import MOST_WINDOWS, AnswerRule, Chooser, Second
-from models.ernie_doc.checkpoint import Checkpoint, Settings, load, load_tokenizer, save, save_settings
+from models.ernie_doc.answer import MOST_WINDOWS, AnswerRule, Second
+from models.ernie_doc.checkpoint import Checkpoint, Settings, load, save, save_settings
+from models.ernie_doc.minilm import load_tokenizer
 from models.ernie_doc.reader import Packing, Reader
 from models.ernie_doc.state import RecentStates
+from models.ernie_doc.windows import Chooser
 from models.kit.checkpoint import WEIGHTS
 from models.packs.files import digest
 from models.packs.pack import Pack

@@ -17,7 +17,7 @@ from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact
 from models.kbert.answer import Answerer
 from models.kbert.checkpoint import Settings, Trained, assemble
-from models.kbert.heads import describe_best, support_candidates
+from models.kbert.options import describe_best, support_candidates
 from models.packs.pack import Item
 from models.steps import finish
 from models.system import Ask

@@ -13,8 +13,9 @@ from models.graph.knowledge import Entity, Fact, Mention
 from models.system import Ask
 from models.training.kbert.texts import World
 from models.training.kit.plan import Plan
-from models.training.texts.phrasings import SLOT, fill, retype
+from models.training.texts.phrasings import SLOT, fill
 from models.training.texts.relations import RelationText
+from models.training.texts.typing import retype
 
 BESIDE = (  # frames with a second entity: {0} is the question, {1} the other name
     "I was just reading about {1}. {0}",
@@ -24,6 +25,11 @@ BESIDE = (  # frames with a second entity: {0} is the question, {1} the other na
     "{0} (not {1})",
 )
 POLITE = ("Please tell me: {0}", "{0} Thanks!", "Hi, {0}", "Quick question: {0}", "{0} Do you know?")
+PLAIN = (
+    "The {label} of {subject} is {object}.",
+    "{subject} ({label}: {object}).",
+    "As {label} of {subject} people give {object}.",
+)
 
 
 @dataclass(frozen=True)
@@ -173,10 +179,3 @@ class Examples:
         other_relation = self._world.relations.train[rng.choice(fitting)]
         answer = self._world.draw_object(other_relation, rng)
         return self._statement(subject.name, other_relation, answer, rng)
-
-
-PLAIN = (
-    "The {label} of {subject} is {object}.",
-    "{subject} ({label}: {object}).",
-    "As {label} of {subject} people give {object}.",
-)

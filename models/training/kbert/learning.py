@@ -24,6 +24,8 @@ from models.training.kit.steps import Steps, autocast
 
 FIRST_RANK_WEIGHT = 10.0
 NEVER = -1e4
+MENTIONS = 2
+PAIRS = 0.5  # weight of their loss beside that of the singles
 
 
 class Bert(BertModel):  # type: ignore[misc]
@@ -132,10 +134,6 @@ class Net(nn.Module):
             if kind in ("A.default.weight", "B.default.weight"):
                 adapters[f"{module}.{kind[0]}"] = value.detach().float().clone()
         return adapters
-
-
-MENTIONS = 2
-PAIRS = 0.5  # weight of their loss beside that of the singles
 
 
 @dataclass(frozen=True)

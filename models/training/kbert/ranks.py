@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from models.encoder.minilm import WIDTH
 from models.kbert.query import Relevance
 from models.kit.batching import Cache
-from models.kit.text import MENTION, label_question
+from models.kit.names import MENTION, label_question
 from models.training.kit.plan import Plan
 from models.training.kit.progress import FinishedPhase
 from models.training.kit.run import Run

@@ -13,7 +13,8 @@ from models.graph.memory import GRAPH, GraphMemory
 from models.kbert.checkpoint import load, save
 from models.kbert.query import Relevance
 from models.kbert.system import KbertSystem
-from models.kit.text import Tokens, WordPieces, label_question
+from models.kit.names import label_question
+from models.kit.text import Tokens, WordPieces
 from models.reading.checkpoint import load as load_reader
 from models.training.kbert.calibrate import calibrate
 from models.training.kbert.exam import draw_cases, draw_groups

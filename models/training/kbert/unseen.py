@@ -19,8 +19,8 @@ from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Entity, Fact, Mention
 from models.kbert.answer import Answerer
 from models.kbert.checkpoint import Model, add_unseen, load
-from models.kbert.heads import describe_best
-from models.kbert.unseen import UnseenCheck, UnseenRecord
+from models.kbert.options import describe_best
+from models.kbert.unseen import Query, UnseenCheck, UnseenRecord
 from models.packs.pack import Pack
 from models.scope.judge import Judge
 from models.steps import finish
@@ -113,15 +113,15 @@ def read_features(
     model: Model, check: UnseenCheck, trials: Sequence[Question]
 ) -> Iterator[tuple[float, ...]]:
     """Yield the features of each best option and those of the judge, if the pointer is sure."""
-    answerer, scale = Answerer(model), model.confidences["object"]
+    answerer = Answerer(model)
     for trial in trials:
         [reading] = finish(answerer.read([trial.ask]))
-        best = reading.options.by_logit[0] if reading.options and reading.options.by_logit else None
-        features = describe_best(reading.options) if reading.options and best else ()
-        if best is None or best.relation is None or scale.score(features) < scale.threshold:
+        relation = answerer.find_sure(reading)
+        if relation is None or reading.options is None:
             yield ()
         else:
-            yield (*features, *check.read(trial.ask.question, reading.links, best.relation))
+            [judge_features] = check.read([Query(trial.ask.question, reading.links, relation)])
+            yield (*describe_best(reading.options), *judge_features)
 
 
 def describe(model: Model, check: UnseenCheck, trials: Sequence[Question]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from models.nkb.bank import Bank
 from models.nkb.decode import Decoder
-from models.nkb.interpret import trace
+from models.nkb.trace import trace
 from models.training.kit.command import Say
 from models.training.kit.plan import Plan
 from models.training.kit.steps import Epochs, autocast

@@ -13,7 +13,8 @@ from pathlib import Path
 from models.packs.pack import Item, Pack, Relation
 from models.training.kit.fingerprint import DataFiles
 from models.training.kit.plan import Plan
-from models.training.texts.phrasings import CHOOSE_HANDS, TEST_HANDS, retype, reword
+from models.training.texts.phrasings import CHOOSE_HANDS, TEST_HANDS, reword
+from models.training.texts.typing import retype
 
 MASK = "[MASK]"  # the encoder's token for a masked span
 STRANGER = {"tune": "stranger-tune", "test": "stranger-test"}  # form of the line, by split

@@ -16,8 +16,8 @@ from transformers import T5ForConditionalGeneration
 
 from models.encoder.minilm import MiniLM
 from models.nkb import checkpoint, reader
+from models.nkb.backbone import BackboneConfig, build
 from models.nkb.bank import BankConfig, bank_of, mount
-from models.nkb.checkpoint import BackboneConfig, build
 from models.nkb.decode import Decoder
 from models.nkb.gated import find_pushes
 from models.nkb.memory import BANK, BankMemory, BankOptions
@@ -30,7 +30,8 @@ from models.training.kit.exam import examine, measure_edits
 from models.training.kit.plan import read_plan
 from models.training.kit.run import Run
 from models.training.nkb import subjects
-from models.training.nkb.exam import Examiner, draw_cases, draw_groups, fit
+from models.training.nkb.cases import draw_cases, draw_groups
+from models.training.nkb.exam import Examiner, fit
 from models.training.nkb.learning import REPLAYED_ROWS, Base, Corpus, Injection, read_positions
 from models.training.nkb.states import BATCH, digest, load_or_encode
 from models.training.nkb.texts import Texts

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from models.packs.pack import Fact, Pack
 from models.training.kit.plan import Plan
 from models.training.reading.written.texts import Split, split_of
-from models.training.thu_ernie.wordings import Question, ask, ask_as_people_write
+from models.training.thu_ernie.question import Question, ask, ask_as_people_write
 
 STATEMENTS = (3, 7)  # facts of a passage
 SAME_RELATION, SAME_SUBJECT = 0.4, 0.3  # shares of the further facts that are easily taken for the right one

@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import groupby
 
-from models.kit.text import CLS, MASK, SEP, Piece, WordPieces, is_inside_word
+from models.kit.names import is_inside_word
+from models.kit.text import CLS, MASK, SEP, Piece, WordPieces
 from models.training.reading.net import Row
 
 MOST_WORDS = 8  # words of a span

@@ -12,8 +12,9 @@ from pathlib import Path
 from models.relational.network import FORMS
 from models.training.kit.plan import Plan
 from models.training.relational.compositions import INVERSE, has_entities, is_inverse
-from models.training.texts.phrasings import SLOT, Phrasings, retype
+from models.training.texts.phrasings import SLOT, Phrasings
 from models.training.texts.relations import ANY, RelationText
+from models.training.texts.typing import retype
 
 FRAMES = Path(__file__).parent / "frames.toml"
 ENTITIES, COUNT, YES_NO = FORMS

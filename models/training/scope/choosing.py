@@ -11,7 +11,6 @@ from pathlib import Path
 
 from models.training.kit.plan import Plan
 from models.training.scope.crowds.crowd import SIZE, Crowd, RealCrowds, invent_crowd
-from models.training.scope.facts import WrittenFact, WrittenFacts, read_facts, read_groups, split_facts
 from models.training.scope.order.frames import split_frames
 from models.training.scope.order.trials import ask_order
 from models.training.scope.relations import ById, Read, in_other_words
@@ -26,6 +25,7 @@ from models.training.scope.trials import (
     read_near,
     read_qaedit,
 )
+from models.training.scope.written import WrittenFact, WrittenFacts, read_facts, read_groups, split_facts
 
 FEWEST = 4  # names of a type, and of a crowd
 BEHIND_SENTENCE = 0.7  # share of such questions that stand behind another sentence

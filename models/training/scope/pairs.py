@@ -17,13 +17,14 @@ from models.training.kit.plan import Plan
 from models.training.scope.crowds.coverage import Coverage
 from models.training.scope.crowds.crowd import RealCrowds
 from models.training.scope.crowds.families import Families, read_families
-from models.training.scope.facts import Natural, TrainingPair, WrittenFact
+from models.training.scope.facts import Natural, TrainingPair
 from models.training.scope.names import ANY, Names
 from models.training.scope.order.frames import Frames, Sort, split_figures, split_frames
 from models.training.scope.relations import SUBJECT
 from models.training.scope.rewrites import Rewriter
 from models.training.scope.wordnet import FOLDER as WORDNET
 from models.training.scope.wordnet import WordNet
+from models.training.scope.written import WrittenFact
 from models.training.texts.relations import RelationText
 
 # Shares of the pairs that ask for the same; the rest differ in a slip

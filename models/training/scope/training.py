@@ -32,17 +32,18 @@ from models.training.kit.run import Run
 from models.training.packs.names import read_names
 from models.training.scope import calibrate, trials
 from models.training.scope.choosing import Choosing, split_written
-from models.training.scope.facts import WrittenFacts, read_groups
 from models.training.scope.names import Names
 from models.training.scope.order.frames import split_figures, split_frames
 from models.training.scope.order.trials import ask_figures, ask_order
 from models.training.scope.outcomes import BATCH, OPENS, answer_trial, describe, judge_pairs, share_turned
 from models.training.scope.pairs import Source
 from models.training.scope.relations import deal_relations, in_held_phrasings, in_other_words
+from models.training.scope.slips import fit_slips
 from models.training.scope.steps.batches import Batches
 from models.training.scope.steps.learning import Learning
 from models.training.scope.steps.net import Net
-from models.training.scope.words import fit_names, fit_slips
+from models.training.scope.words import fit_names
+from models.training.scope.written import WrittenFacts, read_groups
 from models.training.texts.relations import Relations
 
 FOLDER = Path(__file__).parent

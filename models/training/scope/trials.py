@@ -24,9 +24,9 @@ from models.packs.pack import Entity, Pack
 from models.scope.active import NO_EDIT
 from models.scope.spelling import resembling
 from models.training.scope.crowds.crowd import Crowd
-from models.training.scope.facts import WrittenFact, read_groups, read_rows
 from models.training.scope.relations import SUBJECT, ById
 from models.training.scope.rewrites import misspell
+from models.training.scope.written import WrittenFact, read_groups, read_rows
 from models.training.texts.relations import RelationText
 
 FOLLOWS, OTHER_FACT = "follows", "unrelated"

@@ -1,11 +1,9 @@
-"""Phrasings of relations by three writers who had not seen the pack's templates, and questions as people type them.
+"""Phrasings of relations by three writers who had not seen the pack's templates.
 
 The files lie in the folder of the pack `world`, one for each writer. Splits are by writer, never within a file.
 """
 
 import json
-import random
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +14,6 @@ from more_itertools import unique_everseen
 from models.graph.knowledge import Entity, Mention
 from models.packs.pack import WORLD, Pack, Relation
 from models.system import Ask
-from models.training.scope.rewrites import misspell
 
 FOLDER = WORLD / "phrasings"
 HANDS = (1, 2, 3)
@@ -103,18 +100,6 @@ def leave_out(texts: Iterable[str], known_texts: Iterable[str]) -> tuple[str, ..
 
 def _fold(text: str) -> str:
     return text.casefold().rstrip(" .?!")
-
-
-WORD = re.compile(r"(?<!\{)\b[A-Za-z]{4,}\b(?!\})")
-
-
-def retype(template: str, slip: float, bare: float, rng: random.Random) -> str:
-    """Return a template of a question as it may be typed; the place of the subject stays as it is."""
-    if rng.random() < slip and (words := WORD.findall(template)):
-        word = rng.choice(words)
-        pattern = rf"(?<!\{{)\b{word}\b(?!\}})"
-        template = re.sub(pattern, lambda _: misspell(word, rng), template, count=1)
-    return template.rstrip("?.") if rng.random() < bare else template
 
 
 def fill(template: str, names: Mapping[str, Entity]) -> Ask:

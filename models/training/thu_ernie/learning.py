@@ -12,16 +12,18 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from models.thu_ernie.align import Link, Vocabulary
 from models.thu_ernie.checkpoint import minilm_weights
 from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.heads import ErnieAnswers
 from models.thu_ernie.network import Batch
 from models.thu_ernie.reader import BatchRows
-from models.thu_ernie.row import Link, Vocabulary, collate, cut, lay_mask
+from models.thu_ernie.row import collate, cut, lay_mask
 from models.training.kit.command import Say
 from models.training.kit.plan import Plan
 from models.training.kit.steps import Steps, autocast, split_rates
-from models.training.thu_ernie.questions import NO_TARGET, Example, QuestionMaker, World, pad_groups
+from models.training.thu_ernie.questions import NO_TARGET, Example, QuestionMaker, pad_groups
+from models.training.thu_ernie.world import World
 
 
 @dataclass(frozen=True)

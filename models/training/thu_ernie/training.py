@@ -7,11 +7,11 @@ from typing import Any
 from models.graph.memory import GRAPH, GraphMemory
 from models.packs.pack import Pack
 from models.reading.checkpoint import load as load_reader
+from models.thu_ernie.align import Vocabulary
 from models.thu_ernie.checkpoint import TABLE, load, minilm_vocabulary, save
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import write_table
 from models.thu_ernie.reader import SCALES, Settings
-from models.thu_ernie.row import Vocabulary
 from models.thu_ernie.system import ThuErnieSystem, entity_memory
 from models.training.kit.card import fill_card
 from models.training.kit.exam import examine, measure_edits
@@ -21,9 +21,10 @@ from models.training.kit.progress import FinishedPhase
 from models.training.kit.run import Run
 from models.training.thu_ernie.exam import NO_SCALE, Drawer, calibrate
 from models.training.thu_ernie.learning import Learning
-from models.training.thu_ernie.questions import QuestionMaker, World
+from models.training.thu_ernie.questions import QuestionMaker
 from models.training.thu_ernie.translation import Triples, train_rows
 from models.training.thu_ernie.wordings import Wordings
+from models.training.thu_ernie.world import World
 
 FOLDER = Path(__file__).parent
 PLAN = read_plan(FOLDER)

@@ -1,18 +1,16 @@
 """Wordings of the questions for a relation: the words of some writers, as people type them."""
 
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
 from models.packs.pack import Pack
-from models.training.kit.plan import Plan
 from models.training.reading.written.texts import Split, split_of
-from models.training.texts.phrasings import SLOT, Phrasings, leave_out, read_phrasings, retype
+from models.training.texts.phrasings import Phrasings, leave_out, read_phrasings
+from models.training.thu_ernie.question import FRAMES
 
 TRAIN_HANDS, TEST_HANDS = (1, 2), (3,)  # writers whose words training reads, and whom only the exam does
 SPLITS: tuple[Split, ...] = get_args(Split)
-FRAMES = ("What is {noun}?", "Tell me {noun}.", "{noun}")  # questions around a noun phrase
 Ways = Sequence[str]
 
 
@@ -49,27 +47,3 @@ def _strange(pack: Pack, split: Split) -> Iterator[str]:
     for id, phrasings in read_phrasings(hands).items():
         if id not in pack.relations and split_of(id) == split:
             yield from phrasings.questions
-
-
-@dataclass(frozen=True)
-class Question:
-    """A text that names an entity."""
-
-    text: str  # the text
-    begin: int  # first character of the name
-    end: int  # character behind it
-
-
-def ask(template: str, name: str) -> Question:
-    """Put a name into a template."""
-    begin = template.index(SLOT)
-    return Question(template.replace(SLOT, name), begin, begin + len(name))
-
-
-def ask_as_people_write(template: str, name: str, mixture: Plan, rng: random.Random) -> Question:
-    """Put a name into a template that is typed with slips; the name has none, for otherwise nothing is linked."""
-    question = ask(retype(template, mixture.slip, mixture.bare, rng), name)
-    lower = question.text.lower()
-    if rng.random() < mixture.bare and len(lower) == len(question.text):
-        return Question(lower, question.begin, question.end)
-    return question

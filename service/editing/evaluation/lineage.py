@@ -25,7 +25,7 @@ from service.editing.evaluation.expectations import ask_all, ask_edits, comes_ou
 from service.editing.models import Answer, Models
 from service.editing.planned_edit import TO_REPLACE
 from service.errors import LedgerCorrupt, LedgerUnavailable
-from service.graph.linking.words import fold
+from service.graph.linking.folding import name_key
 from service.ledger.commit import EDITS_PER_COMMIT, IMPORT, EditRecord, Triple
 from service.ledger.fold import ActiveRecords
 
@@ -159,7 +159,7 @@ class Value:
         object_id = edit.notes.get("object_id")
         if object_id and self.object_id:
             return bool(object_id == self.object_id)
-        return fold(triple.object) in (fold(self.text), fold(self.spelling))
+        return name_key(triple.object) in (name_key(self.text), name_key(self.spelling))
 
 
 def list_values(entity: WholeEntity | None, relation: str) -> list[Value]:
@@ -235,9 +235,8 @@ async def find_successors(
 
 def _find_targets(record: EditRecord, state: EditorState) -> list[str]:
     """Return the active edits that this one was told to replace."""
-    names = record.notes.get(TO_REPLACE, ())
-    active = state.active_records.in_order if names else []
-    return [edit.id for edit in active if edit.memory == record.memory and is_named(edit, names)]
+    named_edits = state.find_named(record.notes.get(TO_REPLACE, ()), record.memory)
+    return [edit.id for edit in named_edits if edit.id in state.active]
 
 
 async def mark_superseded(build: Build) -> Build:

@@ -75,6 +75,17 @@ def _turn(question: str) -> Iterator[str]:
     yield f"{question}? Do you know?"
 
 
+def reword_edits(
+    edits: Sequence[EditRecord], generators: Mapping[str, ParaphraseGenerator]
+) -> list[tuple[EditRecord, list[str]]]:
+    """Return the first few edits that have a question, with generated paraphrases of it."""
+    first_edits = [edit for edit in edits if edit.question][:MAX_EDITS_REWORDED]
+    return [
+        (edit, generators.get(edit.model, ParaphraseGenerator()).generate(edit.question, edit.paraphrases))
+        for edit in first_edits
+    ]
+
+
 async def measure_paraphrases(
     edits: Sequence[EditRecord],
     generators: Mapping[str, ParaphraseGenerator],
@@ -84,10 +95,9 @@ async def measure_paraphrases(
     """Return, for the first few edits, the answers to generated paraphrases before and after."""
     by_id = {edit.id: edit for edit in edits}
     reports: dict[str, list[Outcome]] = {}
-    for edit in [edit for edit in edits if edit.question][:MAX_EDITS_REWORDED]:
-        generator = generators.get(edit.model, ParaphraseGenerator())
-        questions = generator.generate(edit.question, edit.paraphrases)
+    for edit, questions in reword_edits(edits, generators):
         old = await before[edit.model].ask(questions)
+        await after[edit.model].differing_since(before[edit.model], questions)  # keeps the other answers
         new = await after[edit.model].ask_unless_routed(questions, by_id)
         reports[edit.id] = [
             report_paraphrase(question, old, new, comes_out(edit, new[question])) for question in questions

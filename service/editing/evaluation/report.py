@@ -24,13 +24,13 @@ from service.editing.evaluation.fact_tests import (
 )
 from service.editing.evaluation.lineage import TestKey
 from service.editing.evaluation.near import describe_near, find_near_questions, report_misspelt
-from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
+from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases, reword_edits
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
 from service.editing.evaluation.slot_budget import SlotBudget
 from service.editing.evaluation.switched_facts import report_switched
-from service.editing.evaluation.visitors import add_visitors
+from service.editing.evaluation.visitors import add_visitors, find_asked
 from service.editing.figures import Timings
-from service.editing.models import Answers, Models
+from service.editing.models import Answers, ModelAtVersion, Models, ask_ahead, compare_ahead
 from service.editing.notes import FactNote, is_for_graph_alone, read_note
 from service.errors import JSON, MAX_NAMED, BreaksTests, EditRefused
 from service.ledger.commit import EditRecord
@@ -64,6 +64,34 @@ class Evaluator:
             refused=list(build.draft.refused),
         )
 
+    async def ask_ahead(self, drafts: Sequence[tuple[Build, Report]]) -> None:
+        """Ask and compare in common passes what `complete` asks and compares of each of several commits, in order."""
+        batches: list[tuple[ModelAtVersion, Sequence[str]]] = []
+        versions: dict[str, list[ModelAtVersion]] = {}
+        comparisons: list[tuple[str, Build, Sequence[str]]] = []
+        for build, report in drafts:
+            sides = before, after = build.state.models, build.models
+            probes = await self.side_effects.find_probes(_edits_to_measure(build), before, after)
+            for edit, questions in reword_edits(build.draft.records, self.paraphrases):
+                batches.append((before[edit.model], questions))
+                probes[edit.model] = [*probes.get(edit.model, ()), *questions]
+            for name, batch in probes.items():
+                versions.setdefault(name, [before[name]]).append(after[name])
+                comparisons.append((name, build, batch))
+            if len(after) > 1:
+                questions = [edit.question for edit in find_asked(report.edits)]
+                batches += [(model, questions) for side in sides for model in side.values()]
+        await ask_ahead(batches)  # first, for a comparison reads no question again
+        for name, chain in versions.items():
+            await compare_ahead(chain, [q for other, _, batch in comparisons if other == name for q in batch])
+        batches = []
+        for name, build, batch in comparisons:
+            old, new = build.state.models[name], build.models[name]
+            differing = await new.differing_since(old, batch)
+            await new.keep_routed(differing, {edit.id: edit for edit in build.draft.records})
+            batches += [(old, differing), (new, differing)]
+        await ask_ahead(batches)
+
     async def complete(self, build: Build, report: Report, version: int | None) -> Report:
         """Add what only a person reads: other wordings, side effects, near questions, and what visitors hear.
 
@@ -72,14 +100,8 @@ class Evaluator:
         """
         state, records, after = build.state, build.draft.records, build.models
         paraphrases = await measure_paraphrases(records, self.paraphrases, state.models, after)
-        edits_to_report = _edits_to_report(build)
-        superseded = [
-            earlier
-            for edit in edits_to_report
-            for earlier in [state.edits[key] for key in edit.notes.get("replaces", ()) if key in state.edits]
-        ]
         effects = await self.side_effects.measure(
-            [*edits_to_report, *superseded],
+            _edits_to_measure(build),
             state.models,
             after,
             (state.version, version),
@@ -182,6 +204,13 @@ def check_other_answers(draft: Draft, report: Report) -> None:
 
 def _edits_to_report(build: Build) -> Sequence[EditRecord]:
     return build.draft.records or build.old_edits[-MAX_SWITCHED:]
+
+
+def _edits_to_measure(build: Build) -> list[EditRecord]:
+    """Return the edits of a report, and those that they replaced."""
+    edits, all_edits = _edits_to_report(build), build.state.edits
+    earlier = (all_edits.get(id) for edit in edits for id in edit.notes.get("replaces", ()))
+    return [*edits, *(edit for edit in earlier if edit is not None)]
 
 
 async def _report_edits(build: Build) -> list[EditReport]:

@@ -35,9 +35,22 @@ class ProbeChoice:
     """The probes of one model to compare."""
 
     questions: list[str]  # the questions to ask on both sides
-    # Plain wordings of all questions about which the comparison says whether they changed
-    covered_wordings: Set[str]
-    n_unmeasured: int  # number of known questions about which it says nothing
+    n_unmeasured: int  # number of known questions of which the comparison does not say whether they changed
+    asked_wordings: Set[str]  # plain wordings of the questions
+    # Plain wordings of all known questions; none if the system cannot tell which of these a change may reach
+    foreseen_wordings: Set[str]
+    left_out: Set[str]  # foreseen wordings that the comparison says nothing about
+
+    def covers(self, wording: str) -> bool:
+        """Return whether the comparison says whether a question changed."""
+        is_foreseen = wording in self.foreseen_wordings and wording not in self.left_out
+        return is_foreseen or wording in self.asked_wordings
+
+    def count_without(self, wordings: Set[str]) -> int:
+        """Count the questions of which the comparison says whether they changed, without some."""
+        n_asked_only = sum(wording not in self.foreseen_wordings for wording in self.asked_wordings)
+        n_covered = len(self.foreseen_wordings) - len(self.left_out) + n_asked_only
+        return n_covered - sum(map(self.covers, wordings))
 
 
 class ProbeSelector:
@@ -63,14 +76,13 @@ class ProbeSelector:
             for questions in (self.probes.core, nearest if reachable is None else reachable)
         )
         questions = list(dict.fromkeys([*core, *candidates[:MAX_CHOSEN]]))
-        covered_wordings = {normalize_question(question) for question in questions}
-        if reachable is not None:
-            covered_wordings |= (
-                self._all
-                - own_wordings
-                - {normalize_question(question) for question in candidates[MAX_CHOSEN:]}
-            )
-        return ProbeChoice(questions, covered_wordings, len(self._all - own_wordings - covered_wordings))
+        asked_wordings = {normalize_question(question) for question in questions}
+        if reachable is None:
+            n_known = len(self._all) - len(self._all & (own_wordings | asked_wordings))
+            return ProbeChoice(questions, n_known, asked_wordings, frozenset(), frozenset())
+        late = {normalize_question(question) for question in candidates[MAX_CHOSEN:]} - asked_wordings
+        left_out = (own_wordings | late) & self._all
+        return ProbeChoice(questions, len(late & self._all), asked_wordings, self._all, left_out)
 
     @cached_property
     def _all(self) -> Set[str]:
@@ -129,6 +141,17 @@ class SideEffectProbe:
             choice = await asyncio.to_thread(selector.choose, selector.probes.core[:1], reachable)
             await models[model].prepare_comparison(choice.questions)
 
+    async def find_probes(
+        self, edits: Sequence[EditRecord], before: ModelsAtVersion, after: ModelsAtVersion
+    ) -> dict[str, Sequence[str]]:
+        """Return the questions that `measure` compares, by model that foresees what a change may reach."""
+        probes: dict[str, Sequence[str]] = {}
+        for model, wordings in self._edited_wordings(edits).items():
+            reachable = await after[model].reached_since(before[model])
+            if reachable is not None:
+                probes[model] = self._selectors[model].choose(wordings, reachable).questions
+        return probes
+
     async def measure(
         self,
         edits: Sequence[EditRecord],
@@ -155,16 +178,18 @@ class SideEffectProbe:
             choice = await asyncio.to_thread(self._selectors[model].choose, edit_wordings, reachable)
             if reachable:
                 nearest[model] = reachable[-min(MAX_NEAREST, NEAREST_PER_EDIT * len(edit_wordings)) :]
-            covered_wordings = {*map(normalize_question, edit_wordings)} | choice.covered_wordings
+            own_wordings = {*map(normalize_question, edit_wordings)}
             by_wording = {
                 normalize_question(edit.question): edit.question
                 for edit in common_edits
                 if edit.model == model and edit.question
             }
             further = [
-                question for wording, question in by_wording.items() if wording not in covered_wordings
+                question
+                for wording, question in by_wording.items()
+                if wording not in own_wordings and not choice.covers(wording)
             ]
-            n_compared += len(choice.covered_wordings - reported_wordings) + len(further)
+            n_compared += choice.count_without(reported_wordings) + len(further)
             n_unmeasured += choice.n_unmeasured
             sides = before[model], after[model]
             effects = await _compare(model, [*choice.questions, *further], sides, by_id, versions)

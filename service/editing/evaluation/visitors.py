@@ -29,7 +29,7 @@ async def add_visitors(
     Args:
         edits: The edits of a report. If the systems cannot be asked now, they stay as they are.
     """
-    asked_edits = [edit for edit in edits if edit.id and edit.question and edit.place is not None][:MAX_ASKED]
+    asked_edits = find_asked(edits)
     if len(after) < 2 or not asked_edits:
         return list(edits)
     questions = [edit.question for edit in asked_edits]
@@ -42,6 +42,11 @@ async def add_visitors(
         for edit, (_, first), (model, last) in zip(asked_edits, old, new, strict=True)
     }
     return [fresh.get(edit.id, edit) for edit in edits]
+
+
+def find_asked(edits: Sequence[EditReport]) -> list[EditReport]:
+    """Return the edits of a report whose questions visitors are taken to ask."""
+    return [edit for edit in edits if edit.id and edit.question and edit.place is not None][:MAX_ASKED]
 
 
 async def _hear(

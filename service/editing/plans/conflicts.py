@@ -19,7 +19,7 @@ from more_itertools import unique_everseen
 
 from service.editing.draft import Build, EditorState
 from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_all, ask_edits, failure, is_met
-from service.editing.evaluation.lineage import is_named, version_of
+from service.editing.evaluation.lineage import version_of
 from service.editing.notes import RelationNote
 from service.editing.planned_edit import PlannedEdit
 from service.errors import MAX_NAMED, ErrataError, InvalidInput
@@ -259,14 +259,13 @@ def find_named(edit: PlannedEdit, state: EditorState) -> list[str]:
         InvalidInput: A version or an id names no edit of the same model or one that was replaced, or a version names
             several edits.
     """
-    active = [
-        earlier
-        for earlier in (state.active_records.in_order if edit.replaces else ())
-        if (earlier.model, earlier.memory) == (edit.model, edit.memory)
-    ]
     targets: list[str] = []
     for name in edit.replaces:
-        matches = [earlier.id for earlier in active if is_named(earlier, (name,))]
+        matches = [
+            earlier.id
+            for earlier in state.find_named([name], edit.memory)
+            if earlier.model == edit.model and earlier.id in state.active
+        ]
         if len(matches) != 1:
             subject = _describe(name)
             detail = (
@@ -275,7 +274,7 @@ def find_named(edit: PlannedEdit, state: EditorState) -> list[str]:
                 else f"{subject} is no active correction of {edit.model}: errata log lists them"
             )
             raise InvalidInput(detail, field=f"edits.{edit.place}.replaces")
-        successor = next((e for e in reversed(active) if matches[0] in e.notes.get("replaces", ())), None)
+        successor = state.replacements.get((matches[0], edit.model, edit.memory))
         if successor is not None:
             detail = (
                 f"{_describe(name)} was replaced by edit {successor.id} of version {version_of(successor)}, "

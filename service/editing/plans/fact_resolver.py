@@ -19,13 +19,22 @@ from errata.wire import Act, FactItem, RelationItem
 
 from models.graph.knowledge import WholeEntity
 from models.graph.periods import holds
-from models.graph.statement import ALIAS, DESCRIPTION, LABEL, NO_QUALIFIERS, Cardinality, Statement
+from models.graph.statement import (
+    ALIAS,
+    DESCRIPTION,
+    LABEL,
+    NO_DETAILS,
+    Cardinality,
+    Statement,
+)
 from models.graph.view import GraphView
 from models.scope.spelling import resembling
 from service.editing.draft import one_line
 from service.errors import AddOrSet, ErrataError, InvalidInput, NothingToDo, SimilarName
-from service.graph.formats.row import MAX_RELATION_CHARS, Refused, clean
-from service.graph.linking.words import name_key, search_key, unlinkable
+from service.graph.formats.cleaning import MAX_RELATION_CHARS, clean
+from service.graph.formats.row import Refused
+from service.graph.linking.folding import name_key, search_key
+from service.graph.linking.words import unlinkable
 from service.graph.lookup import Lookup
 from service.graph.name_resolution import (
     NAME_RELATIONS,
@@ -205,7 +214,7 @@ class FactResolver:
             statements = (*statements, Statement(ALIAS, subject.label))
             object_warnings = [*object_warnings, STILL_CALLED.format(subject.label)]
         links = act != "remove" and object_id != "" and subject.says_as_another(relation, text, object_id)
-        links = links or statements[-1].qualifiers != NO_QUALIFIERS
+        links = links or statements[-1].details != NO_DETAILS
         if act == "set":
             values = CurrentValues([])
         if act == "remove" or not holds(statements[-1], today):
@@ -299,23 +308,23 @@ class FactResolver:
 def _assertion(
     item: FactItem, entity: WholeEntity | None, statement: Statement
 ) -> tuple[str, tuple[Statement, ...]]:
-    """Return the value as the graph shows it, and its statement with its qualifiers.
+    """Return the value as the graph shows it, and its statement with its details.
 
     What the item leaves out of them is as the graph has it, where that says the value of one period.
     """
     relation, object_id = statement.relation, statement.object_id
     text, spelling = _current_spelling(entity, relation, object_id, statement.object)
-    qualifiers: tuple[str, ...] = (item.begin, item.end, item.time, item.unit, item.rank)
+    details: tuple[str, ...] = (item.begin, item.end, item.time, item.unit, item.rank, item.source)
     present = [
-        fact.qualifiers
+        fact.details
         for fact in (entity.facts if entity else ())
         if fact.relation == relation
         and (fact.object_id == object_id if object_id else fact.statement_object[0] == spelling)
     ]
-    if len(present) == 1 and qualifiers != NO_QUALIFIERS:
-        qualifiers = tuple(new or old for new, old in zip(qualifiers, present[0], strict=True))
+    if len(present) == 1 and details != NO_DETAILS:
+        details = tuple(new or old for new, old in zip(details, present[0], strict=True))
     full_text = f"{text} {item.unit}" if item.unit else text
-    return full_text, (Statement(relation, spelling, object_id, statement.act, *qualifiers),)
+    return full_text, (Statement(relation, spelling, object_id, statement.act, *details),)
 
 
 def similar_name(problem: str, names: Sequence[str], where: str) -> SimilarName:

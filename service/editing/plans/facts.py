@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from errata.wire import FactItem, RelationItem
 
 from models.graph.memory import TRIPLE
-from models.graph.statement import HOLDS, LABEL, QUALIFIERS, RELATION, Statement
+from models.graph.statement import DETAILS, HOLDS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
 from models.memory import Memory
 from service.editing.draft import one_line
@@ -19,7 +19,7 @@ from service.editing.notes import FactNote, RelationNote
 from service.editing.planned_edit import PlannedEdit
 from service.editing.plans.fact_resolver import MAX_VALUES, ResolvedFact, clean_text
 from service.errors import InvalidInput
-from service.graph.formats.row import MAX_RELATION_CHARS
+from service.graph.formats.cleaning import MAX_RELATION_CHARS
 from service.graph.name_resolution import NAME_RELATIONS, resolve_relation
 from service.ledger.commit import Triple
 
@@ -54,7 +54,7 @@ def plan_fact(
         [*fact.warnings, *([obstacle] if obstacle and not is_said else [])],
         item.only or None,
         None if is_name else fact.object_id,
-        item.model_dump(include=set(QUALIFIERS), exclude_defaults=True) or None,
+        item.model_dump(include=set(DETAILS), exclude_defaults=True) or None,
     )
     graph_edit = PlannedEdit(
         place=place,

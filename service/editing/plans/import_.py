@@ -44,10 +44,11 @@ from service.errors import (
 )
 from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError
-from service.graph.imports.bucket_builder import BucketBuilder, ImportLimits, bucket_count
+from service.graph.imports.bucket_builder import BucketBuilder, bucket_count
 from service.graph.imports.row_resolver import RowResolver
+from service.graph.imports.spool import ImportLimits
 from service.graph.imports.store import ImportStore
-from service.graph.linking.words import name_key
+from service.graph.linking.folding import name_key
 from service.graph.lookup import has_name
 from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
@@ -61,6 +62,11 @@ WATCH_EVERY_S = 10.0
 ROWS_PER_LOOKUP = 10_000
 GRAPH_ALONE = "{} from this import, and {} as before: a corrected fact or answer is so for all"
 
+SAME = "things of the file that are things of the graph, by sameAs or exactMatch: {:,}"
+NOT_SAME = (
+    "things of the file whose entity of Wikidata, by sameAs or exactMatch, the graph lacks: {:,}; to join them, take "
+    "this import back, import these entities, and send the file again"
+)
 NEW_RELATIONS = (
     "new relations, as columns are called: {}; if the graph calls one otherwise, take the import back and name it "
     "with `column`"
@@ -163,6 +169,9 @@ class ImportSession:
         names = name_answering(readers), name_answering(other_models)
         warnings = [GRAPH_ALONE.format(*names)] if other_models else []
         new_relations = self.resolver.new_relations if self.order.subject else ()
+        n_joined = self.resolver.n_joined
+        counts = {SAME: n_joined, NOT_SAME: len(self.resolver.same_as) - n_joined}
+        warnings += [sentence.format(count) for sentence, count in counts.items() if count]
         return [*warnings, *([NEW_RELATIONS.format(one_line(new_relations))] if new_relations else [])]
 
     def check_graph(self, state: EditorState) -> None:
@@ -309,10 +318,13 @@ class Importer:
         if not resolver.spool.rows:
             lines = resolver.counts.rejected_lines[:3]
             reasons = "; ".join(f"line {line['line']}: {line['reason']}" for line in lines)
+            if resolver.same_as and not reasons:
+                reasons = "sameAs joins things that the same file describes"
             detail = f"none of {reader.lines:,} lines can be used: {reasons or 'the file is empty'}"
             raise InvalidInput(detail, field="body")
         state = await self._pipeline.newest()
         session.check_graph(state)
+        await self._join(session)
         respect = await self._examine(session, state)
         session.start_phase("writing", resolver.counts.triples)
         buckets = session.build(respect)
@@ -340,6 +352,15 @@ class Importer:
         counts = dump_note(note if record is None else read_note(record))
         counts.pop("warnings", None)
         return replace(result, extra={"counts": counts})
+
+    async def _join(self, session: ImportSession) -> None:
+        """Take things of the file for the entities of Wikidata that they are said to be, where the graph has those."""
+        resolver, present = session.resolver, set[str]()
+        for ids in chunked(set(resolver.same_as.values()), ROWS_PER_LOOKUP):
+            labels = await self._models.lookup.labels(ids, session.view)
+            present |= {id for id, label in labels.items() if label}
+        if resolver.same_as:
+            await finish(asyncio.to_thread(resolver.join, present))
 
     async def _examine(self, session: ImportSession, state: EditorState) -> Respect:
         """Return what the file does to the graph; a request that made a commit already is not examined.

@@ -18,7 +18,7 @@ from service.graph.formats.ntriples import words_of
 from service.graph.formats.units import UNITS
 from service.graph.imports.comparison import Comparison, compare
 from service.graph.imports.row_resolver import RowResolver
-from service.graph.linking.words import fold
+from service.graph.linking.folding import name_key
 from service.graph.lookup import Lookup
 from service.ledger import fold as ledger
 
@@ -138,6 +138,7 @@ def to_wire(
         version=version,
         author=ledger.find(state.commits, version).author if version else "",
         is_left_out=fact.key in left_out,
+        source=fact.source,
     )
 
 
@@ -152,8 +153,8 @@ def to_test(triple: ImportedTriple) -> dict[str, Any]:
 
 async def find_similar(resolver: RowResolver, view: GraphView, lookup: Lookup) -> dict[str, list[str]]:
     """Return the new names of the file that are one letter away from another name, of the graph or of the file."""
-    new_names = {fold(name): name for name in resolver.new_names[:MAX_NEW_NAMES]}
-    of_file = {fold(name): name for name in resolver.ids_by_name}
+    new_names = {name_key(name): name for name in resolver.new_names[:MAX_NEW_NAMES]}
+    of_file = {name_key(name): name for name in resolver.ids_by_name}
     similar: dict[str, list[str]] = {}
     for key, name in new_names.items():
         near = [other for other in resembling(key) if other in of_file or lookup.linker.find_alike(other)]

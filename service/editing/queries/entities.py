@@ -43,7 +43,9 @@ async def find_entities(editor: Editor, call: FindEntities) -> wire.EntityList:
         if len(matches) >= call.limit or len(names) < n_names or n_names >= MAX_NAMES:
             break
         n_names *= NAMES_PER_ENTITY
-    return wire.EntityList(version=version, entities=list(map(_head, list(matches.values())[: call.limit])))
+    heads = list(map(_head, list(matches.values())[: call.limit]))
+    ids = [entity.id for entity in await lookup.entities_named(call.text, view)]
+    return wire.EntityList(version=version, entities=heads, bearers=ids)
 
 
 @GetEntity.handler
@@ -117,6 +119,7 @@ class _History:
                     time=value.time,
                     unit=value.unit,
                     rank=value.rank,
+                    source=value.source,
                     added_in=since.pop(key),
                     removed_in=commit.version,
                 )

@@ -15,11 +15,11 @@ from typing import Any
 from errata.wire import ActiveEdit, ActiveEditList
 
 from models.graph.blocks import read_manifest
-from models.graph.statement import ALIAS, DESCRIPTION, LABEL, QUALIFIERS, Statement
+from models.graph.statement import ALIAS, DESCRIPTION, DETAILS, LABEL, Statement
 from models.graph.view import GraphView
 from models.memory import Memory
 from service.editing.draft import EditorState
-from service.editing.evaluation.lineage import is_named, version_of
+from service.editing.evaluation.lineage import version_of
 from service.editing.notes import ChangeNote, FactNote, ImportNote, RelationNote, read_note
 from service.editing.planned_edit import TO_REPLACE
 from service.editing.plans.contradicted_answers import QUESTION
@@ -96,8 +96,8 @@ class Items:
     def _notes_news(self, item: Item) -> bool:
         """Note a fact, and return whether it says more than those before it about the same."""
         values = self.values.setdefault((item["subject"], item["relation"]), set())
-        qualifiers = tuple(item.get(name, "") for name in QUALIFIERS)
-        value = item["object"], *qualifiers, item["act"] != "remove"
+        details = tuple(item.get(name, "") for name in DETAILS)
+        value = item["object"], *details, item["act"] != "remove"
         is_news = value not in values or (item["act"] == "set" and len(values) > 1)
         if item["act"] != "add":
             values.clear()
@@ -167,7 +167,7 @@ class Items:
             "object": value,
             "act": statement.act,
             "only": "graph",
-            **{name: text for name, text in zip(QUALIFIERS, statement.qualifiers, strict=True) if text},
+            **{name: text for name, text in zip(DETAILS, statement.details, strict=True) if text},
         }
 
     def _unusual_method(self, record: EditRecord) -> str:
@@ -188,8 +188,7 @@ class Items:
     def _list_replaced(self, record: EditRecord) -> list[str]:
         """Return the active edits that an edit was told to replace, directly or through ones that were taken back."""
         ids: list[str] = []
-        names = record.notes.get(TO_REPLACE, ())
-        for earlier in self.state.edits.values() if names else ():
-            if is_named(earlier, names) and (earlier.model, earlier.memory) == (record.model, record.memory):
+        for earlier in self.state.find_named(record.notes.get(TO_REPLACE, ()), record.memory):
+            if earlier.model == record.model:
                 ids += [earlier.id] if earlier.id in self.state.active else self._list_replaced(earlier)
         return list(dict.fromkeys(ids))

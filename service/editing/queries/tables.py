@@ -17,7 +17,7 @@ from models.graph.view import GraphView
 from service.editing.operations import MakeTable
 from service.errors import ErrataError, InvalidInput, TooLarge
 from service.graph.formats.table import MAX_COLUMNS, header_name
-from service.graph.linking.words import name_key
+from service.graph.linking.folding import name_key
 from service.graph.name_resolution import resolve_relation
 
 if TYPE_CHECKING:

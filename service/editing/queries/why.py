@@ -77,7 +77,7 @@ async def explain_answer(editor: Editor, call: ExplainAnswer) -> wire.WhyReport:
     without = await _build_without(answer.edits, facts, state, builder, editor.models)
     if without is None:
         return wire.WhyReport(answer=answer, causes=causes, facts=facts)
-    remaining = (await without.models[answer.model].ask([question]))[question]
+    remaining = (await without.models[answer.model].ask([question], answer.as_of))[question]
     remainder = wire.Remainder(answer=remaining.text, edits=list(remaining.edits))
     return wire.WhyReport(answer=answer, causes=causes, facts=facts, without=remainder)
 

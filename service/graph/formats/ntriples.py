@@ -13,14 +13,8 @@ from urllib.parse import unquote
 import pyoxigraph as ox
 
 from models.graph.base import to_words
-from service.graph.formats.row import (
-    GraphFileError,
-    Kind,
-    Reader,
-    Refused,
-    Result,
-    Row,
-    Skipped,
+from service.graph.formats.base import Reader
+from service.graph.formats.cleaning import (
     clean,
     clean_id,
     clean_relation,
@@ -28,9 +22,11 @@ from service.graph.formats.row import (
     plain_number,
     refuse_control,
 )
+from service.graph.formats.row import GraphFileError, Kind, Refused, Result, Row, Skipped
+from service.graph.formats.sparql_tsv import RESULT_COLUMNS, WRONG_RESULTS, is_results, to_triple
+from service.graph.formats.xsd import DATES, DECIMAL, DOUBLES, NUMBERS, XSD, to_calendar
 
 _RDFS, _SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#"
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 _SCHEMA = ("http://schema.org/", "https://schema.org/")
 
 NAMING: dict[str, Kind] = {
@@ -41,13 +37,6 @@ NAMING: dict[str, Kind] = {
     **{schema + "name": "label" for schema in _SCHEMA},
     **{schema + "description": "description" for schema in _SCHEMA},
 }
-_DATES = {_XSD + name for name in ("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth")}
-_NUMBERS = {
-    _XSD + name for name in ("integer", "decimal", "double", "float", "int", "long", "short", "byte")
-} | {_XSD + name for name in ("nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong")}
-# Year, the rest of the date, a time of day that is not midnight, and a zone
-_DATE = re.compile(r"(-?\d{4,12})((?:-\d\d){0,2})(?:T(\d\d:\d\d:\d\d)(\.\d+)?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
-_DOUBLES = {_XSD + "double", _XSD + "float"}
 _MAX_DEPTH = 16  # triples within triples: the parser recurses into each, on a bounded stack
 _ENTITY = re.compile(r"https?://www\.wikidata\.org/(?:entity/([QPL]\d+)|prop/direct/(P\d+))", re.ASCII)
 _PROPERTY = re.compile(r"P\d+", re.ASCII)
@@ -63,10 +52,15 @@ _RELATION_TYPES = {
     *(f"http://www.w3.org/2002/07/owl#{kind}Property" for kind in ("Object", "Datatype", "Annotation")),
 }
 _ABOUT = {schema + "about" for schema in _SCHEMA}
+# Relations to the entity of Wikidata that a thing is, by its IRI or its page
+_SAME = {
+    "http://www.w3.org/2002/07/owl#sameAs",
+    _SKOS + "exactMatch",
+    *(schema + "sameAs" for schema in _SCHEMA),
+}
+_THING = re.compile(r"https?://www\.wikidata\.org/(?:entity|wiki)/(Q[1-9]\d*)", re.ASCII)
 _MAX_ASIDE = 1_000_000  # relations and nodes that are left out, a hundred bytes each
 _VERSION = re.compile(r"\s*VERSION\s+[\"']1\.\d[\"']\s*(#.*)?", re.ASCII)  # a line of N-Triples 1.2
-_INTEGER, _DECIMAL = re.compile(r"[+-]?\d+"), re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
-_DOUBLE = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
 
 Node: TypeAlias = ox.NamedNode | ox.BlankNode
 
@@ -91,10 +85,12 @@ class NTriplesReader(Reader):
             yield self._row(quad, number)
 
     def _row(self, quad: ox.Quad, line: int) -> Row:
-        node, predicate, value, _ = quad
+        node, predicate, value, graph = quad
         if isinstance(node, ox.Triple) or isinstance(value, ox.Triple):
             raise Skipped("triple_in_triple")
         subject, naming = self.node_id("subject", node), NAMING.get(predicate.value)
+        if predicate.value in _SAME and (thing := _THING.fullmatch(value.value)):
+            return Row("same_as", subject, "", "", thing[1], line, True)
         if not naming:
             self._set_aside(subject, predicate.value, value)
         tag = (isinstance(value, ox.Literal) and value.language) or ""
@@ -114,12 +110,12 @@ class NTriplesReader(Reader):
         unit = ""
         if isinstance(value, ox.Literal):
             text, datatype = value.value, value.datatype.value
-            if datatype in _DATES:
+            if datatype in DATES:
                 text = to_calendar(text.strip())
-            elif datatype in _NUMBERS:
-                text = plain_number(text.strip(), datatype in _DOUBLES)
+            elif datatype in NUMBERS:
+                text = plain_number(text.strip(), datatype in DOUBLES)
             text, object_id = clean("object", text), ""
-            if not datatype.startswith((_XSD, _RDF)) and _DECIMAL.fullmatch(text):
+            if not datatype.startswith((XSD, _RDF)) and DECIMAL.fullmatch(text):
                 unit = to_words(local_name(datatype))  # DBpedia writes quantities so
         else:
             if isinstance(value, ox.BlankNode) and _ENTITY.fullmatch(predicate.value):
@@ -127,6 +123,8 @@ class NTriplesReader(Reader):
             text, object_id = "", self.node_id("object", value)
         relation = self.relations.get(predicate.value) or _relation_of(predicate.value)
         row = Row("fact", subject, relation, text, object_id, line, True)
+        if isinstance(graph, ox.NamedNode):
+            row = row._replace(source=clean("graph", graph.value))
         return row._replace(qualifiers=("", "", "", unit, "")) if unit else row
 
     def _set_aside(self, subject: str, predicate: str, value: Node | ox.Literal | ox.Triple) -> None:
@@ -157,51 +155,17 @@ class NTriplesReader(Reader):
         return clean_id(field, id_of(node.value))
 
 
-RESULT_COLUMNS = 3
-WRONG_RESULTS = "results of SPARQL with {} columns are no facts: SELECT ?subject ?relation ?object"
-
-
-def is_results(text: str) -> bool:
-    """Return whether a line is the header of SPARQL's results as TSV, whose columns are variables."""
-    return all(cell.strip()[:1] in ("?", "$") and len(cell.strip()) > 1 for cell in text.split("\t"))
-
-
-def to_triple(text: str) -> str:
-    """Return a row of results as a triple; numbers and truth values stand there as in Turtle."""
-    cells = text.split("\t")
-    if len(cells) != RESULT_COLUMNS:
-        raise Refused(f"{len(cells)} columns instead of {RESULT_COLUMNS}", "columns")
-    if not all(map(str.strip, cells)):
-        raise Skipped("empty_cell")
-    patterns = {
-        "integer": _INTEGER,
-        "decimal": _DECIMAL,
-        "double": _DOUBLE,
-        "boolean": re.compile("true|false"),
-    }
-    value = cells[2].strip()
-    datatype = next((name for name, pattern in patterns.items() if pattern.fullmatch(value)), None)
-    cells[2] = f'"{value}"^^<{_XSD}{datatype}>' if datatype else value
-    return f"{' '.join(cells)} ."
-
-
 def _relation_of(iri: str) -> str:
-    """Return a relation's name: Wikidata's id, or else the last part of the IRI unless that looks like such an id."""
+    """Return a relation's name: Wikidata's id, or else the last part of the IRI unless that looks like such an id.
+
+    Raises:
+        Refused: The IRI is an item's: results have other columns than a fact.
+    """
     id = id_of(iri)
+    if id != iri and not _PROPERTY.fullmatch(id):
+        raise Refused(f"{id} stands where a relation belongs: SELECT ?subject ?relation ?object", "syntax")
     name = local_name(id) if id == iri else id
     return clean_relation(iri if id == iri and _PROPERTY.fullmatch(name) else name)
-
-
-def to_calendar(text: str) -> str:
-    """Write a date as it is spoken of: "44 BC" for the year -43 of XSD 1.1, with a time of day that is not midnight."""
-    match = _DATE.fullmatch(text)
-    if match is None:
-        return text
-    number, rest, clock = int(match[1]), match[2], match[3]
-    year, era = (number, "") if number > 0 else (1 - number, " BC")
-    day = f"{year:04d}{rest}{era}" if rest else f"{year}{era}"
-    has_clock = clock is not None and (clock, (match[4] or "").strip(".0")) != ("00:00:00", "")
-    return f"{day} {clock}{match[4] or ''}{match[5] or ''}" if has_clock else day
 
 
 def id_of(iri: str) -> str:

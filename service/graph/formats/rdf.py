@@ -1,26 +1,35 @@
 """Facts and names from Turtle, TriG, RDF/XML, JSON-LD and SPARQL's results as JSON, which Oxigraph parses as streams.
 
+SPARQL's results as CSV (W3C, SPARQL 1.1 Query Results CSV and TSV Formats) have no marks of IRIs, types and languages:
+what looks like an IRI or like a blank node is one.
+
 A statement may take many lines, and what follows a fault cannot be told apart surely. So a fault ends the file.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator
-from io import BytesIO, RawIOBase
-from typing import Any, BinaryIO, cast
+from io import BytesIO, RawIOBase, TextIOWrapper
+from typing import Any, BinaryIO, TypeAlias, cast
 
 import pyoxigraph as ox
 
-from service.graph.formats.ntriples import RESULT_COLUMNS, WRONG_RESULTS, Node, NTriplesReader
-from service.graph.formats.row import GraphFileError, Refused, Result, Skipped, excerpt
+from service.graph.formats.cleaning import excerpt
+from service.graph.formats.ntriples import Node, NTriplesReader
+from service.graph.formats.row import GraphFileError, Refused, Result, Skipped
+from service.graph.formats.sparql_tsv import RESULT_COLUMNS, WRONG_RESULTS, check_cells
+from service.graph.formats.xsd import XSD
 
+RESULTS_TABLE = "srcsv"
 SYNTAXES: dict[str, ox.RdfFormat | ox.QueryResultsFormat] = {
     "ttl": ox.RdfFormat.TRIG,  # every Turtle document is one of TriG
     "rdf": ox.RdfFormat.RDF_XML,
     "jsonld": ox.RdfFormat.JSON_LD,
     "srj": ox.QueryResultsFormat.JSON,
+    RESULTS_TABLE: ox.QueryResultsFormat.CSV,
 }
 HEAD_BYTES = 1 << 16  # bytes of the beginning, in which a syntax shows itself
 MAX_STATEMENT_BYTES = 2_000_000
@@ -34,10 +43,19 @@ TURTLE = re.compile(
 XML = re.compile(rb"<\?xml\b|<!--|<!DOCTYPE\b|<(?:[\w.-]+:)?RDF[\s>]")
 NAMESPACE = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"  # that of an RDF/XML file, and of no other XML
 JSON = re.compile(rb"[\[{]")
+# A header of three variables, and a record that begins with two IRIs
+TABLE = re.compile(rb'(?:"?\w+"?,){2}"?\w+"?\r?\n\s*"?(?:_:\w|https?://|urn:)[^\s"]*"?,"?(?:https?://|urn:)')
+NODE = re.compile(r"_:(\w\S*)|(?:https?://|urn:)\S+")
+# Values that have several spellings, as SPARQL's services write them
+LEXICAL_FORMS = {
+    "dateTime": re.compile(r"-?\d{4,12}-\d\d-\d\dT\d\d:\d\d:\d\d\S*", re.ASCII),
+    "double": re.compile(r"-?\d\.\d+[eE][+-]?\d+", re.ASCII),
+}
 RESULTS = re.compile(rb'"head"\s*:\s*\{[^{}]*"vars"\s*:')
 KEYWORD = re.compile(rb'"@(?:context|id|graph|type)"\s*:')
 ENTITY = re.compile(rb"<!ENTITY\b", re.I)
 ROOT = re.compile(rb"<[A-Za-z_]")
+Statement: TypeAlias = ox.Quad | ox.QuerySolution | list[str]
 
 
 def find_syntax(head: bytes) -> str | None:
@@ -45,6 +63,8 @@ def find_syntax(head: bytes) -> str | None:
     bare = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if XML.match(bare):
         return "rdf" if NAMESPACE in bare else None
+    if TABLE.match(bare):
+        return RESULTS_TABLE
     if JSON.match(bare):
         return "srj" if RESULTS.search(bare) else "jsonld" if KEYWORD.search(bare) else None
     start = COMMENTS.match(bare)
@@ -99,7 +119,7 @@ class RdfReader(NTriplesReader):
             node = self._blank_nodes.setdefault(node.value, ox.BlankNode(f"b{number}"))
         return super().node_id(field, node)
 
-    def parse(self, source: _Source) -> Iterator[ox.Quad | ox.QuerySolution]:
+    def parse(self, source: _Source) -> Iterator[Statement]:
         """Yield the statements of a file; raise GraphFileError for XML entities."""
         head = source.peek(MAX_HELD_BYTES + 1 if self.format == "jsonld" else HEAD_BYTES)
         root = ROOT.search(head)
@@ -111,6 +131,8 @@ class RdfReader(NTriplesReader):
             return ox.parse(input=cast(BinaryIO, source), format=ox.RdfFormat.STREAMING_JSON_LD)
         if self.format == "jsonld":
             return ox.parse(input=BytesIO(fill_contexts(head)), format=ox.RdfFormat.JSON_LD)
+        if self.format == RESULTS_TABLE:
+            return parse_table(cast(BinaryIO, source))
         syntax = SYNTAXES[self.format]
         if isinstance(syntax, ox.QueryResultsFormat):
             return parse_results(cast(BinaryIO, source), syntax)
@@ -126,10 +148,33 @@ def parse_results(file: BinaryIO, syntax: ox.QueryResultsFormat) -> Iterator[ox.
     return cast(ox.QuerySolutions, results)
 
 
-def to_quad(statement: ox.Quad | ox.QuerySolution) -> ox.Quad:
+def parse_table(file: BinaryIO) -> Iterator[list[str]]:
+    """Yield the records of results as CSV but for the header; raise GraphFileError for a fault."""
+    records = csv.reader(TextIOWrapper(file, "utf-8-sig", newline=""), strict=True)
+    try:
+        next(records, None)
+        yield from filter(None, records)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise GraphFileError(f"the results cannot be read at line {records.line_num}: {error}") from error
+
+
+def to_term(cell: str) -> Node | ox.Literal:
+    """Return the term that a cell of results as CSV stands for."""
+    if node := NODE.fullmatch(cell):
+        return ox.BlankNode(node[1]) if node[1] else ox.NamedNode(cell)
+    datatype = next((name for name, pattern in LEXICAL_FORMS.items() if pattern.fullmatch(cell)), "string")
+    return ox.Literal(cell, datatype=ox.NamedNode(XSD + datatype))
+
+
+def to_quad(statement: Statement) -> ox.Quad:
     if isinstance(statement, ox.Quad):
         return statement
-    terms: tuple[Any, ...] = tuple(statement)
+    try:
+        terms: tuple[Any, ...] = tuple(
+            map(to_term, check_cells(statement)) if isinstance(statement, list) else statement
+        )
+    except ValueError as error:
+        raise Refused(f"a cell cannot be read: {error}", "syntax") from error
     if None in terms:
         raise Skipped("empty_cell")
     try:
@@ -154,6 +199,9 @@ class _Source(RawIOBase):
         while len(self._head) < size and (block := self._file.read(size - len(self._head))):
             self._head += block
         return self._head
+
+    def readable(self) -> bool:
+        return True
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes; raise GraphFileError where a statement has too many."""

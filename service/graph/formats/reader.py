@@ -1,125 +1,27 @@
-"""Reads a knowledge-graph file, and yields rows; a packed file is unpacked on the way.
-
-Memory is bounded: a block, one line of the format's greatest length, and for CSV one record. A line too long to hold is
-only counted. Gzip is recognised by its first two bytes (RFC 1952, section 2.3.1), never by a file's name.
-"""
+"""Reads a knowledge-graph file, and yields rows."""
 
 from __future__ import annotations
 
-import gzip
-import io
-import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from tempfile import TemporaryFile
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
-from errata.tables.delimiter import DECLARATION
-from errata.tables.limits import FREE_BYTES, IMPORT_SECONDS, MAX_RATIO, MAX_UNPACKED_BYTES
-from errata.tables.workbook import NOT_READ, OLE, ZIP, WorkbookError
+from errata.tables.limits import IMPORT_SECONDS, MAX_UNPACKED_BYTES
+from errata.tables.workbook import ZIP, WorkbookError
 
-from service.errors import TooLarge
 from service.extraction.process import read_rows
-from service.graph.formats.ntriples import NTriplesReader, is_results
-from service.graph.formats.rdf import HEAD_BYTES, SYNTAXES, RdfReader, find_syntax
-from service.graph.formats.row import (
-    LINE_BYTES,
-    GraphFileError,
-    Line,
-    LongLine,
-    Reader,
-    Refused,
-    Result,
-    excerpt,
-)
-from service.graph.formats.table import TABS, TableReader, header_name
-from service.graph.formats.tables import CsvReader, TsvReader
+from service.graph.formats.base import Reader
+from service.graph.formats.detection import check_readable, detect, may_be_comment, names_columns
+from service.graph.formats.lines import BLOCK_BYTES, Lines, open_unpacked
+from service.graph.formats.rdf import HEAD_BYTES, RESULTS_TABLE, SYNTAXES, RdfReader, find_syntax
+from service.graph.formats.readers import READERS
+from service.graph.formats.row import LINE_BYTES, GraphFileError, Line, LongLine, Refused, Result
+from service.graph.formats.table import TableReader
+from service.graph.formats.tables import CsvReader
 from service.graph.formats.wikidata import WikidataReader
 
-BYTE_ORDER_MARK, LINE_FEED = b"\xef\xbb\xbf", 0x0A
-MAGIC = b"\x1f\x8b"
-BLOCK_BYTES = 1 << 17  # largest piece that is unpacked at once, whatever size a file claims to unpack to
-
-
-class Lines:
-    """The lines of an open file.
-
-    Attributes:
-        max_bytes: Size of the longest line that is held; it may be lowered between lines.
-    """
-
-    def __init__(self, file: BinaryIO, max_bytes: int) -> None:
-        self._file, self.max_bytes, self.count = file, max_bytes, 0
-
-    def __iter__(self) -> Iterator[Line]:
-        readline, number = self._file.readline, 0
-        while line := readline(self.max_bytes + 1):
-            self.count = number = number + 1
-            if line[-1] == LINE_FEED:
-                line = line[:-1]
-            elif len(line) > self.max_bytes:
-                yield number, LongLine(line.count(b'"') + self._pass_rest())
-                continue
-            yield number, line if number > 1 else line.removeprefix(BYTE_ORDER_MARK)
-
-    def _pass_rest(self) -> int:
-        """Read to the end of a line, and count its quotes."""
-        n_quotes = 0
-        while piece := self._file.readline(BLOCK_BYTES):
-            n_quotes += piece.count(b'"')
-            if piece.endswith(b"\n"):
-                break
-        return n_quotes
-
-
-def open_unpacked(file: BinaryIO) -> BinaryIO:
-    """Return the content of a file from its beginning."""
-    file.seek(0)
-    is_packed = file.read(len(MAGIC)) == MAGIC
-    file.seek(0)
-    return cast(BinaryIO, io.BufferedReader(_GzipContent(file), BLOCK_BYTES)) if is_packed else file
-
-
-class _GzipContent(io.RawIOBase):
-    """The content of a packed file.
-
-    Raises:
-        GraphFileError: The file is damaged, or cut short.
-        TooLarge: It has far more bytes than the packed ones.
-    """
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._gzip, self._n_bytes = file, gzip.GzipFile(fileobj=file), 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        try:
-            data = self._gzip.read(min(len(buffer), BLOCK_BYTES))
-        except EOFError as cause:
-            raise GraphFileError("the gzip file is cut short: its end is missing; send it again") from cause
-        except (OSError, zlib.error) as cause:
-            raise GraphFileError(f"the gzip file is damaged ({cause}); send it again") from cause
-        self._n_bytes += len(data)
-        if self._n_bytes > FREE_BYTES + MAX_RATIO * self._file.tell():
-            detail = f"the gzip file unpacks to more than {MAX_RATIO} times its bytes: send it unpacked"
-            raise TooLarge(detail, limit=MAX_RATIO)
-        buffer[: len(data)] = data
-        return len(data)
-
-
-READERS: dict[str, type[Reader]] = {
-    "tsv": TsvReader,
-    "csv": CsvReader,
-    "xlsx": TableReader,
-    "nt": NTriplesReader,
-    "nq": NTriplesReader,
-    **dict.fromkeys(SYNTAXES, RdfReader),
-    "wikidata": WikidataReader,
-}
 _TABLES = ("csv", "xlsx")
 # Bytes of comments at the beginning, beyond which the format is taken for N-Triples
 _MAX_COMMENT_BYTES = 1_000_000
@@ -179,9 +81,11 @@ class GraphFileReader:
         return self._reader.aside if self._reader else {}
 
     def read(self, file: BinaryIO) -> Iterator[Result]:
-        if self.format is None:
+        if self.format in (None, "csv"):
             start = open_unpacked(file).read(HEAD_BYTES)
-            self.format = "xlsx" if start.startswith(ZIP) else None if self._subject else find_syntax(start)
+            syntax = None if self._subject else find_syntax(start)
+            if self.format is None or syntax == RESULTS_TABLE:  # results are CSV, too
+                self.format = "xlsx" if start.startswith(ZIP) else syntax
         data = open_unpacked(file)
         if self.format == "xlsx":
             yield from self._read_workbook(data)
@@ -253,64 +157,3 @@ class GraphFileReader:
             except WorkbookError as error:
                 raise GraphFileError(str(error)) from error
         yield from reader.end()
-
-
-_TRIPLE = re.compile(rb"\s*(<[A-Za-z][\w+.-]*:[^<>\s]*>|_:[^\s<]+)\s*<")
-_VERSION = re.compile(rb"\s*VERSION\s+[\"']")
-_DUMP = re.compile(rb"\s*(\[\s*)?(\{|$)|\s*\[\s*\]?\s*$")
-_FOREIGN = {
-    b"\xff\xfe": "UTF-16 text: save it as UTF-8",
-    b"\xfe\xff": "UTF-16 text: save it as UTF-8",
-    b"\x1f\x8b": "packed by gzip twice: unpack it once",
-    OLE: f"an {NOT_READ}",
-    ZIP: "an Excel workbook, or another zip archive: name the format xlsx, or none",
-    b"BZh": "packed by bzip2: unpack it first",
-    b"\xfd7zXZ": "packed by xz: unpack it first",
-    b"\x28\xb5\x2f\xfd": "packed by zstd: unpack it first",
-}
-
-
-def check_readable(line: bytes) -> None:
-    """Raise GraphFileError if the first line of a file shows a format that no reader knows."""
-    for magic, kind in _FOREIGN.items():
-        if line.startswith(magic):
-            raise GraphFileError(f"the file is {kind}")
-
-
-def may_be_comment(line: bytes) -> bool:
-    """Return True for a line that N-Triples would skip, so that it does not settle the format."""
-    return line.lstrip().startswith(b"#") and line.count(b"\t") != TABS
-
-
-def names_columns(line: bytes) -> bool:
-    """Return whether a line with tabs names the three columns of facts, in any order, so that it heads a table."""
-    names = {header_name(cell.strip().strip('"')) for cell in line.decode(errors="replace").split("\t")}
-    return "subject" in names and "object" in names and bool(names & {"relation", "predicate"})
-
-
-def detect(line: bytes) -> str:
-    """Return the format of a file that begins with this line; raise GraphFileError if it is unclear."""
-    if _TRIPLE.match(line) or _VERSION.match(line) or is_results(line.decode(errors="replace")):
-        return "nt"
-    if {"node1", "label", "node2"} <= {cell.strip() for cell in line.decode(errors="replace").split("\t")}:
-        raise GraphFileError(
-            "the file is KGTK's: name its columns subject, relation and object in place of node1, label and node2, "
-            "or write N-Triples (kgtk generate-wikidata-triples)"
-        )
-    if names_columns(line):
-        return "csv"
-    tabs = line.count(b"\t")
-    if tabs != TABS and _DUMP.match(line):
-        return "wikidata"
-    text = line.decode(errors="replace")
-    marks = ",;" if tabs == TABS else ",;\t"  # a header with three columns is one of tsv
-    cells = [cell.strip().strip('"') for mark in marks for cell in text.split(mark)]
-    if DECLARATION.match(text) or "subject" in map(header_name, cells):
-        return "csv"
-    if tabs == TABS:
-        return "tsv"
-    raise GraphFileError(
-        f"the first line, '{excerpt(text)}', does not show the format: name it ({', '.join(READERS)}), "
-        "or begin with a header that has a column 'subject'; of a table with a row for each thing, name the column "
-        "with its name (`subject`, --subject)"
-    )

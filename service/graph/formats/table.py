@@ -13,23 +13,27 @@ from dataclasses import dataclass
 from errata.tables.workbook import describe_fault
 
 from models.graph.periods import UNKNOWN, find_bounds
-from service.graph.formats.row import (
-    GraphFileError,
-    Reader,
-    Refused,
-    Result,
-    Row,
-    clean,
-    clean_id,
-    clean_relation,
-    excerpt,
-)
+from models.graph.statement import NO_QUALIFIERS
+from service.graph.formats.base import Reader
+from service.graph.formats.cleaning import clean, clean_id, clean_relation, excerpt
+from service.graph.formats.row import GraphFileError, Refused, Result, Row
 
 _REQUIRED_COLUMNS = {"subject": ("subject",), "relation": ("relation", "predicate"), "object": ("object",)}
-_QUALIFIERS = ("from", "to", "time", "unit", "rank")  # columns of what qualifies a fact
-_COLUMN_NAMES = {"subject", "relation", "predicate", "object", "subject_id", "object_id", *_QUALIFIERS}
+# Columns of what qualifies a fact, dates first
+_QUALIFIERS = {
+    "from": ("from", "since", "begin"),
+    "to": ("to", "until", "end"),
+    "time": ("time",),
+    "unit": ("unit",),
+    "rank": ("rank",),
+}
+_COLUMN_NAMES = {"subject", "relation", "predicate", "object", "subject_id", "object_id", "source"} | {
+    name for names in _QUALIFIERS.values() for name in names
+}
+# What a column of a table with a row for each thing is named that dates the facts of its row
+PERIODS = "@from", "@to", "@time"
 MAX_COLUMNS = 256
-DATES = 3  # columns of dates among those of qualifiers
+TABS = 2  # tabs between the three columns of a .spo line
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class Columns:
     object_id: int | None
     # Places of the columns from, to, time, unit and rank, where there are any of them
     qualifiers: tuple[int | None, ...] = ()
+    source: int | None = None
+    header: tuple[str, ...] = ()
 
     @staticmethod
     def of(header: list[str]) -> Columns:
@@ -64,14 +70,15 @@ class Columns:
                 f"object, with commas, semicolons or tabs between them, and is '{excerpt(','.join(header))}'; of a "
                 "table with a row for each thing, name the column with its name (`subject`, --subject)"
             )
-        places = [names.index(name) for name in spelling.values() if name is not None]
-        subject_id, object_id, *qualifiers = (
-            names.index(key) if key in names else None for key in ("subject_id", "object_id", *_QUALIFIERS)
+        subject, relation, object = (names.index(name) for name in spelling.values() if name is not None)
+        subject_id, object_id, source, *qualifiers = (
+            next((names.index(name) for name in spellings if name in names), None)
+            for spellings in (("subject_id",), ("object_id",), ("source",), *_QUALIFIERS.values())
         )
         if not any(place is not None for place in qualifiers):
             qualifiers = []
-        subject, relation, object = places
-        return Columns(len(header), subject, relation, object, subject_id, object_id, tuple(qualifiers))
+        places = subject, relation, object, subject_id, object_id
+        return Columns(len(header), *places, tuple(qualifiers), source, tuple(header))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,9 @@ class WideColumns:
     subject: int  # place of the column with its name
     # Relation by the place of its column; columns without a heading are left out
     relations: Mapping[int, str]
+    # Places of the columns with begin, end and point in time of a row's facts, where there are any of them
+    qualifiers: tuple[int | None, ...]
+    header: tuple[str, ...]
 
     @staticmethod
     def of(header: list[str], subject: str, relations_by_heading: Mapping[str, str]) -> WideColumns:
@@ -89,7 +99,8 @@ class WideColumns:
 
         Args:
             subject: Heading of the column with the names of things.
-            relations_by_heading: Relations of columns that are not called as their heading is; "" leaves a column out.
+            relations_by_heading: Relations of columns that are not called as their heading is, or one of PERIODS; ""
+                leaves a column out.
 
         Raises:
             GraphFileError: A column that was named is missing, or two have one heading, or there are too many.
@@ -111,14 +122,18 @@ class WideColumns:
         place = names.index(header_name(subject))
         other_names = {header_name(heading): relation for heading, relation in relations_by_heading.items()}
         headings = [other_names.get(name, cell) for name, cell in zip(names, header, strict=True)]
-        relations = {
-            n: clean_relation(cell) for n, cell in enumerate(headings) if cell.strip() and n != place
+        columns = {
+            n: cell if cell in PERIODS else clean_relation(cell)
+            for n, cell in enumerate(headings)
+            if cell.strip() and n != place
         }
-        if twice := [relation for relation, times in Counter(relations.values()).items() if times > 1]:
+        if twice := [relation for relation, times in Counter(columns.values()).items() if times > 1]:
             raise GraphFileError(f"two columns are the relation {', '.join(twice)}: leave one of them out")
+        relations = {n: name for n, name in columns.items() if name not in PERIODS}
         if not relations:
             raise GraphFileError(f"there is no column beside {subject!r}: each further one is a fact")
-        return WideColumns(len(header), place, relations)
+        places = {name: n for n, name in columns.items()}
+        return WideColumns(len(header), place, relations, tuple(map(places.get, PERIODS)), tuple(header))
 
 
 class TableReader(Reader):
@@ -166,6 +181,7 @@ class TableReader(Reader):
         if len(fields) != columns.width:
             raise Refused(f"{len(fields)} fields instead of {columns.width}, as the header has", "columns")
         name = clean("subject", fields[columns.subject])
+        qualifiers = _qualify(columns, fields)
         for place, relation in columns.relations.items():
             cell = fields[place]
             if not cell.strip():
@@ -175,7 +191,9 @@ class TableReader(Reader):
                 if fault := describe_fault(cell):
                     raise Refused(f"{relation} of {name} {fault}", "syntax")
                 first, *further = (clean(relation, line) for line in cell.splitlines() if line.strip())
-                yield Row("fact", name, relation, first, "", number, False, tuple(further))
+                yield Row(
+                    "fact", name, relation, first, "", number, False, tuple(further), qualifiers=qualifiers
+                )
             except Refused as refused:
                 yield refused.at(number)
 
@@ -193,21 +211,27 @@ class TableReader(Reader):
             self._last_label = (subject_id, name)
             yield Row("label", subject_id, "", name, "", number, True)
         row = Row("fact", subject_id or name, relation, text, object_id, number, bool(subject_id))
-        qualifiers = tuple("" if n is None else " ".join(fields[n].split()) for n in columns.qualifiers)
-        for name, date in zip(_QUALIFIERS, qualifiers[:DATES], strict=False):
-            if date not in ("", UNKNOWN) and find_bounds(date) is None:
-                raise Refused(
-                    f"{excerpt(date)!r} in column {name} is no date: write 1889 or 1889-03-31", "syntax"
-                )
-        yield row._replace(qualifiers=qualifiers) if any(qualifiers) else row
+        if columns.source is not None and (source := fields[columns.source]).strip():
+            row = row._replace(source=clean("source", source))
+        qualifiers = _qualify(columns, fields)
+        yield row._replace(qualifiers=qualifiers) if qualifiers else row
+
+
+def _qualify(columns: Columns | WideColumns, fields: list[str]) -> tuple[str, ...]:
+    """Return what qualifies the facts of a record, if anything does; raise Refused for a date that is none."""
+    texts = ["" if n is None else " ".join(fields[n].split()) for n in columns.qualifiers]
+    for place, date in zip(columns.qualifiers[: len(PERIODS)], texts, strict=False):
+        if place is not None and date not in ("", UNKNOWN) and find_bounds(date) is None:
+            heading = excerpt(columns.header[place].strip())
+            raise Refused(
+                f"{excerpt(date)!r} in column {heading} is no date: write 1889 or 1889-03-31", "syntax"
+            )
+    return (*texts, *NO_QUALIFIERS[len(texts) :]) if any(texts) else ()
 
 
 def _id(field: str, column: int | None, fields: list[str]) -> str:
     raw = "" if column is None else fields[column]
     return clean_id(field, raw) if raw.strip() else ""
-
-
-TABS = 2  # tabs between the three columns of a .spo line
 
 
 def header_name(cell: str) -> str:

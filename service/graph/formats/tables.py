@@ -14,19 +14,9 @@ from itertools import chain
 
 from errata.tables.delimiter import DECLARATION, find_delimiter
 
-from service.graph.formats.row import (
-    LINE_BYTES,
-    GraphFileError,
-    Line,
-    LongLine,
-    Reader,
-    Refused,
-    Result,
-    Row,
-    clean,
-    clean_relation,
-    decode,
-)
+from service.graph.formats.base import Reader
+from service.graph.formats.cleaning import clean, clean_relation, decode
+from service.graph.formats.row import LINE_BYTES, GraphFileError, Line, LongLine, Refused, Result, Row
 from service.graph.formats.table import TABS, TableReader
 
 MAX_RECORD_BYTES = 1_000_000

@@ -12,6 +12,8 @@ from itertools import chain, islice
 from typing import Any
 
 from models.graph.periods import BEST, DEPRECATED, UNKNOWN
+from service.graph.formats.base import Reader
+from service.graph.formats.cleaning import clean, clean_id, clean_relation, excerpt, plain_number
 from service.graph.formats.ntriples import id_of
 from service.graph.formats.row import (
     Code,
@@ -19,18 +21,13 @@ from service.graph.formats.row import (
     Kind,
     Line,
     LongLine,
-    Reader,
     Refused,
     Rejection,
     Result,
     Row,
     Skipped,
-    clean,
-    clean_id,
-    clean_relation,
-    excerpt,
-    plain_number,
 )
+from service.graph.formats.wikidata_rest import as_dict, as_list, to_dump
 
 Value = tuple[str, str]  # text of a value, and its id if it is an item
 
@@ -68,8 +65,8 @@ class WikidataReader(Reader):
         if content is None:
             return
         fetched_entities = content.get("entities")
-        for entity in _dict(fetched_entities).values() if "entities" in content else [content]:
-            yield from self._entity(to_dump(_dict(entity)), line)
+        for entity in as_dict(fetched_entities).values() if "entities" in content else [content]:
+            yield from self._entity(to_dump(as_dict(entity)), line)
 
     def _entity(self, entity: dict[str, Any], line: int) -> Iterator[Result]:
         id = entity.get("id")
@@ -82,20 +79,20 @@ class WikidataReader(Reader):
         elif not _ID.fullmatch(id):
             yield Rejection(line, f"'{excerpt(id)}' is no id of an item or a property", "syntax")
         elif id.startswith("P"):
-            self.skipped["about_relation"] += bool(_dict(entity.get("claims")))
+            self.skipped["about_relation"] += bool(as_dict(entity.get("claims")))
             yield from self._label(entity, id, "relation_label", line)
         else:
             yield from self._label(entity, id, "label", line)
-            aliases = _dict(entity.get("aliases"))
-            for alias in (alias for tag in self._list_tags(aliases) for alias in _list(aliases[tag])):
-                yield _name(id, "alias", _dict(alias), line)
-            description = self._in_language(_dict(entity.get("descriptions")))
+            aliases = as_dict(entity.get("aliases"))
+            for alias in (alias for tag in self._list_tags(aliases) for alias in as_list(aliases[tag])):
+                yield _name(id, "alias", as_dict(alias), line)
+            description = self._in_language(as_dict(entity.get("descriptions")))
             if description is not None:
                 yield _name(id, "description", description, line)
             yield from self._facts(entity, id, line)
 
     def _label(self, entity: dict[str, Any], id: str, kind: Kind, line: int) -> Iterator[Result]:
-        labels = _dict(entity.get("labels"))
+        labels = as_dict(entity.get("labels"))
         label = self._in_language(labels)
         if label is not None:
             yield _name(id, kind, label, line)
@@ -103,7 +100,7 @@ class WikidataReader(Reader):
             self.skipped["other_language"] += 1
 
     def _in_language(self, texts: dict[str, Any]) -> dict[str, Any] | None:
-        return next((_dict(texts[tag]) for tag in self._list_tags(texts)), None)
+        return next((as_dict(texts[tag]) for tag in self._list_tags(texts)), None)
 
     def _list_tags(self, texts: dict[str, Any]) -> list[str]:
         """List the tags of the texts that are taken, those of a region or script last."""
@@ -112,14 +109,14 @@ class WikidataReader(Reader):
 
     def _facts(self, entity: dict[str, Any], id: str, line: int) -> Iterator[Result]:
         """Yield the facts of all statements but the deprecated ones, with what qualifies them."""
-        for property, statements in _dict(entity.get("claims")).items():
-            for statement in map(_dict, _list(statements)):
+        for property, statements in as_dict(entity.get("claims")).items():
+            for statement in map(as_dict, as_list(statements)):
                 rank = statement.get("rank", "normal")
                 if rank == DEPRECATED:
                     self.skipped[DEPRECATED] += 1
                     continue
                 try:
-                    text, object_id = self._value(_dict(statement.get("mainsnak")))
+                    text, object_id = self._value(as_dict(statement.get("mainsnak")))
                     qualifiers = *_qualify(statement), BEST * (rank == BEST)
                     row = Row("fact", id, clean_relation(property), text, object_id, line, True)
                     yield row._replace(qualifiers=qualifiers) if any(qualifiers) else row
@@ -133,8 +130,8 @@ class WikidataReader(Reader):
             raise Skipped("no_value")
         if snak.get("datatype") == "external-id":
             raise Skipped("external_id")
-        data = _dict(snak.get("datavalue"))
-        value, fields = data.get("value"), _dict(data.get("value"))
+        data = as_dict(snak.get("datavalue"))
+        value, fields = data.get("value"), as_dict(data.get("value"))
         match str(data.get("type")):
             case "wikibase-entityid":
                 if fields.get("entity-type", "item") != "item":
@@ -162,51 +159,6 @@ class WikidataReader(Reader):
         if not data:
             raise Refused("the statement has no value", "syntax")
         raise Skipped("other_type")
-
-
-_REST_TYPES = {
-    "wikibase-item": "wikibase-entityid",
-    "wikibase-property": "wikibase-entityid",
-    "globe-coordinate": "globecoordinate",
-    **{name: name for name in ("time", "quantity", "monolingualtext")},
-}
-
-
-def to_dump(entity: dict[str, Any]) -> dict[str, Any]:
-    """Return an entity of Wikibase's REST API (https://doc.wikimedia.org/Wikibase/master/js/rest-api) as dumps do."""
-    if "statements" not in entity or "claims" in entity:
-        return entity
-    texts = {
-        key: {tag: {"language": tag, "value": text} for tag, text in _dict(entity.get(key)).items()}
-        for key in ("labels", "descriptions")
-    }
-    aliases = {
-        tag: [{"language": tag, "value": text} for text in _list(names)]
-        for tag, names in _dict(entity.get("aliases")).items()
-    }
-    claims = {
-        property: [to_claim(_dict(statement)) for statement in _list(statements)]
-        for property, statements in _dict(entity.get("statements")).items()
-    }
-    return {**entity, **texts, "aliases": aliases, "claims": claims}
-
-
-def to_claim(statement: dict[str, Any]) -> dict[str, Any]:
-    qualifiers: dict[str, list[Any]] = {}
-    for qualifier in map(_dict, _list(statement.get("qualifiers"))):
-        qualifiers.setdefault(str(_dict(qualifier.get("property")).get("id")), []).append(_to_snak(qualifier))
-    rank = statement.get("rank", "normal")
-    return {"mainsnak": _to_snak(statement), "rank": rank, "qualifiers": qualifiers}
-
-
-def _to_snak(statement: dict[str, Any]) -> dict[str, Any]:
-    value, datatype = _dict(statement.get("value")), str(_dict(statement.get("property")).get("data_type"))
-    type, content = _REST_TYPES.get(datatype, "string"), value.get("content")
-    if type == "wikibase-entityid":
-        kind = "property" if datatype == "wikibase-property" else "item"
-        content = {"entity-type": kind, "id": content}
-    data = {"type": type, "value": content}
-    return {"snaktype": value.get("type", "value"), "datatype": datatype, "datavalue": data}
 
 
 def _parse(text: str) -> dict[str, Any] | None:
@@ -262,13 +214,13 @@ def _time(fields: dict[str, Any]) -> str:
 def _qualify(statement: dict[str, Any]) -> tuple[str, str, str, str]:
     """Return begin, end, point in time, and the id of the unit of a statement, "" for what it does not say."""
     qualifiers, data = (
-        _dict(statement.get("qualifiers")),
-        _dict(_dict(statement.get("mainsnak")).get("datavalue")),
+        as_dict(statement.get("qualifiers")),
+        as_dict(as_dict(statement.get("mainsnak")).get("datavalue")),
     )
     begin, end, time = (
-        next((_date(_dict(snak)) for snak in _list(qualifiers.get(id))), "") for id in _PERIOD
+        next((_date(as_dict(snak)) for snak in as_list(qualifiers.get(id))), "") for id in _PERIOD
     )
-    unit = _dict(data.get("value")).get("unit") if data.get("type") == "quantity" else None
+    unit = as_dict(data.get("value")).get("unit") if data.get("type") == "quantity" else None
     has_unit = isinstance(unit, str) and unit not in ("", "1")
     return begin, end, time, clean_id("unit", id_of(str(unit))) if has_unit else ""
 
@@ -276,7 +228,7 @@ def _qualify(statement: dict[str, Any]) -> tuple[str, str, str, str]:
 def _date(snak: dict[str, Any]) -> str:
     if snak.get("snaktype") == "somevalue":
         return UNKNOWN
-    fields = _dict(_dict(snak.get("datavalue")).get("value"))
+    fields = as_dict(as_dict(snak.get("datavalue")).get("value"))
     try:
         return _time(fields) if snak.get("snaktype", "value") == "value" else ""
     except Skipped:  # a century or less exact
@@ -295,11 +247,3 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise Refused("there is no text where one belongs", "syntax")
     return value
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from models.graph.knowledge import Fact, WholeEntity
 from models.graph.statement import NO_QUALIFIERS
 from models.graph.view import GraphView
-from service.graph.linking.words import fold
+from service.graph.linking.folding import name_key
 
 # Facts of a file that are compared; beyond it only those about entities that a person edited
 MAX_COMPARED = 100_000
@@ -28,6 +28,7 @@ class FileFact:
     object_id: str
     act: str
     qualifiers: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def unit(self) -> str:
@@ -47,7 +48,7 @@ class Comparison:
     values: tuple[str, ...]  # values that the graph has for its relation
     # The edit or import whose value it replaces or stands beside, or which took it away; "" without one
     edit: str
-    is_new: bool  # whether the graph does not say it
+    is_new: bool  # whether the graph does not say it, or not from this source
     replaces: bool  # whether it takes the place of other values
     by_hand: bool  # whether it goes against what a person edited
 
@@ -71,7 +72,7 @@ def compare(
         present = [f for f in entity.facts if f.relation == relation] if entity else []
         is_cell = values[0].act == "set"
         absent = (
-            [other for other in present if not any(is_same(other, fact) for fact in values)]
+            [other for other in present if not other.end and not any(is_same(other, f) for f in values)]
             if is_cell
             else []
         )
@@ -86,7 +87,9 @@ def compare(
                 edit = find_opponent(fact, other_values, view)
                 by_hand = bool(edit)
             texts = tuple(other.object for other in (absent if is_cell else other_values))
-            yield Comparison(fact, label, texts, edit, is_new or replaces, replaces, by_hand)
+            sources = {other.source for other in present if is_same(other, fact)}
+            is_new = is_new or replaces or fact.source not in {"", *sources}
+            yield Comparison(fact, label, texts, edit, is_new, replaces, by_hand)
 
 
 def is_same(present: Fact, fact: FileFact) -> bool:
@@ -94,7 +97,7 @@ def is_same(present: Fact, fact: FileFact) -> bool:
         return False
     if fact.object_id and present.object_id:
         return fact.object_id == present.object_id
-    return fold(fact.object) in (fold(present.object), fold(present.statement_object[0]))
+    return name_key(fact.object) in (name_key(present.object), name_key(present.statement_object[0]))
 
 
 def is_by_hand(subject: str, edit: str, view: GraphView) -> bool:
@@ -113,7 +116,7 @@ def find_opponent(fact: FileFact, other_values: Sequence[Fact], view: GraphView)
             is_object = (
                 statement.object_id == fact.object_id
                 if statement.object_id and fact.object_id
-                else fold(statement.object) in ("", fold(fact.object))
+                else name_key(statement.object) in ("", name_key(fact.object))
             )
             is_removal = statement.act == "remove" and is_object
             if is_set or is_removal:

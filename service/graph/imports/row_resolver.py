@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from models.graph.knowledge import Entity
-from models.graph.statement import ALIAS, LABEL
+from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from models.graph.view import GraphView
 from service.errors import Ambiguous, InvalidInput, TooLarge
 from service.graph.formats.row import Rejection, Row
-from service.graph.imports.bucket_builder import ImportLimits, Spool
 from service.graph.imports.comparison import MAX_COMPARED, FileFact
+from service.graph.imports.spool import PARTS, ImportLimits, Spool
 from service.graph.linking.linker import Linker
 from service.graph.linking.words import unlinkable
 from service.graph.lookup import NAME_ID_PREFIX
@@ -45,6 +46,8 @@ class RowResolver:
 
     Attributes:
         labels: Labels of entities that the file knows by id.
+        same_as: Entities of Wikidata that things of the file are said to be.
+        n_joined: Number of those that the graph has.
         relations: The file's relations, with their labels, "" where it gives none.
         is_compared: Whether these are all facts of the file.
         has_names: Whether the file gives labels, aliases or descriptions, or new labels of relations.
@@ -75,6 +78,8 @@ class RowResolver:
         self.objects_by_name = True
         self.counts = Counts()
         self.labels: dict[str, str] = {}
+        self.same_as: dict[str, str] = {}
+        self.n_joined = 0
         self.relations: dict[str, str] = {}
         self.ids_by_name: dict[str, str] = {}
         self.facts: list[FileFact] = []
@@ -85,6 +90,7 @@ class RowResolver:
         self._bearers_by_name: dict[str, Sequence[Entity]] = {}
         self._graph_ids: set[str] = set()  # ids of the graph's entities that the file names
         self._last_cell, self._is_last_dated = ("", ""), False  # subject and relation of the last row
+        self._dated_cells: set[tuple[str, str]] = set()  # some cells that have dated values
         self._relation_cache: dict[str, tuple[str, str]] = {}
 
     def prefetch(self, rows: Sequence[Row | Rejection]) -> None:
@@ -113,6 +119,12 @@ class RowResolver:
                 self.relations[relation] = row.object
                 self.has_names |= self._view.label(relation) != row.object
                 return
+            if len(self.labels) + len(self.ids_by_name) + len(self.same_as) > self._max_names:
+                detail = f"one import may give {self._max_names:,} names: import the file in several parts"
+                raise TooLarge(detail, limit=self._max_names)
+            if row.kind == "same_as":
+                self.same_as.setdefault(row.subject, row.object_id)
+                return
             is_fact = row.kind == "fact"
             relation, act = self._relation(row.relation if is_fact else row.kind)
             if relation == ALIAS and (reason := unlinkable(row.object)):
@@ -128,9 +140,6 @@ class RowResolver:
                 self.labels[subject] = row.object
             if row.kind == "description" and row.is_near:
                 act = "default"
-            if len(self.labels) + len(self.ids_by_name) > self._max_names:
-                detail = f"one import may give {self._max_names:,} names: import the file in several parts"
-                raise TooLarge(detail, limit=self._max_names)
             objects = (row.object, *row.further)
             if row.further and self._view.cardinality(relation) == "one" and self._view.is_defined(relation):
                 objects = (" ".join(objects),)
@@ -146,19 +155,22 @@ class RowResolver:
             object_id = self.ids_by_name.get(text, "")
             if not object_id and len(candidates := self._linker.resolve(text)) == 1:
                 object_id = self._only_bearer(text, candidates) or ""
-        if (
-            act == "set"
-            and self._last_cell == (subject, relation)
-            and (row.qualifiers or self._is_last_dated)
-        ):
-            act = "add"  # a relation that holds one value holds one at a time
-        self._last_cell, self._is_last_dated = (subject, relation), bool(row.qualifiers)
-        self.spool.add((subject, relation, text, object_id, act, *row.qualifiers))
+        cell, is_dated = (subject, relation), bool(row.qualifiers)
+        if act == "set":
+            is_next = cell == self._last_cell and (is_dated or self._is_last_dated)
+            if is_next or cell in self._dated_cells:
+                act = "add"  # a relation that holds one value holds one at a time
+            elif is_dated and len(self._dated_cells) < MAX_COMPARED:
+                self._dated_cells.add(cell)
+        self._last_cell, self._is_last_dated = cell, is_dated
+        self.spool.add((subject, relation, text, object_id, act, *row.details))
         self.counts.triples += is_fact
         if not is_fact or relation.startswith("@"):
             self.has_names = True
         elif len(self.facts) < MAX_COMPARED or subject in self._view.edits:
-            self.facts.append(FileFact(row.line, subject, relation, text, object_id, act, row.qualifiers))
+            self.facts.append(
+                FileFact(row.line, subject, relation, text, object_id, act, row.qualifiers, row.source)
+            )
         else:
             self.is_compared = False
 
@@ -170,6 +182,41 @@ class RowResolver:
                 self.relations[relation] = self.relations.get(relation) or label
         self.aside = dict.fromkeys(relations, "about_relation") | dict(aside)
         self.facts = [fact for fact in self.facts if fact.subject not in self.aside]
+
+    def join(self, present: Set[str]) -> None:
+        """Take things for the entities that they are said to be, as far as the graph or the file has those.
+
+        A label of a thing becomes another name of the entity, and a description yields to its own.
+        """
+        ids = {id: same for id, same in self.same_as.items() if same in present or same in self.labels}
+        self.n_joined = len(ids)
+        self.counts.skipped["no_such_entity"] += len(self.same_as) - len(ids)
+        if not ids:
+            return
+        self._graph_ids |= present
+        spool, self.spool = self.spool, Spool(self.spool.max_bytes)
+        try:
+            for entity, relation, text, object_id, act, *details in chain.from_iterable(
+                map(spool.read_part, range(PARTS))
+            ):
+                subject = ids.get(entity, entity)
+                if entity in ids and relation == LABEL:
+                    if unlinkable(text):
+                        continue
+                    relation, act = ALIAS, "add"
+                elif entity in ids and relation == DESCRIPTION:
+                    act = "default"
+                self.spool.add((subject, relation, text, ids.get(object_id, object_id), act, *details))
+        finally:
+            spool.close()
+        self.facts = [
+            replace(
+                fact,
+                subject=ids.get(fact.subject, fact.subject),
+                object_id=ids.get(fact.object_id, fact.object_id),
+            )
+            for fact in self.facts
+        ]
 
     @property
     def new_names(self) -> list[str]:

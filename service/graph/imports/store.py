@@ -19,7 +19,7 @@ from more_itertools import chunked, constrained_batches
 from models.graph.blocks import Manifest
 from service.concurrency import iterate_in_thread
 from service.errors import LedgerCorrupt, NotReady
-from service.graph import layout
+from service.graph import layout, redis_keys
 from service.graph.imports.bucket_builder import BucketBuilder, chunk
 from service.graph.rows import read
 from service.ledger import keys as ledger_keys
@@ -41,10 +41,10 @@ class ImportNote:
 
     def keys(self, source: str) -> Iterator[str]:
         for bucket in range(self.buckets):
-            yield layout.bucket(source, bucket)
+            yield redis_keys.bucket(source, bucket)
         for bucket, count in self.parts.items():
-            yield from (layout.bucket(source, bucket, part) for part in range(1, count + 1))
-        yield from (layout.names(source, number) for number in range(self.names))
+            yield from (redis_keys.bucket(source, bucket, part) for part in range(1, count + 1))
+        yield from (redis_keys.names(source, number) for number in range(self.names))
 
     def encode(self) -> str:
         return json.dumps([self.buckets, self.names, list(self.parts.items())])
@@ -58,8 +58,8 @@ class ImportNote:
     def of(import_keys: Iterable[str]) -> ImportNote:
         note = ImportNote(0)
         for key in import_keys:
-            numbers = layout.numbers(key)
-            if layout.is_names(key):
+            numbers = redis_keys.numbers(key)
+            if redis_keys.is_names(key):
                 note.names = max(note.names, numbers[0] + 1)
             elif len(numbers) == 1:
                 note.buckets = max(note.buckets, numbers[0] + 1)
@@ -98,7 +98,7 @@ class ImportStore:
             names = []
             for number, part in enumerate(chunked(pending_names[:n_whole], NAMES_PER_KEY), len(name_digests)):
                 text = json.dumps(part, ensure_ascii=False)
-                names.append((layout.names(source, number), zlib.compress(text.encode(), 1)))
+                names.append((redis_keys.names(source, number), zlib.compress(text.encode(), 1)))
             del pending_names[:n_whole]
             note.names += len(names)
             await self._note(source, note)
@@ -136,7 +136,7 @@ class ImportStore:
             for row in _check_present(await self._read_bucket(manifest.id, bucket)):
                 yield row
         for number in range(len(manifest.names)):
-            for row in _check_present(await read(self._connection, [layout.names(manifest.id, number)])):
+            for row in _check_present(await read(self._connection, [redis_keys.names(manifest.id, number)])):
                 yield row
 
     async def announce(self, source: str, import_keys: Iterable[str]) -> None:
@@ -180,10 +180,10 @@ class ImportStore:
 
     async def _read_bucket(self, source: str, bucket: int) -> Mapping[str, bytes | None]:
         """Read a bucket and its further parts, in the order of writing; raise LedgerCorrupt if it is damaged."""
-        key = layout.bucket(source, bucket)
+        key = redis_keys.bucket(source, bucket)
         content = await read(self._connection, [key])
         ends = [start + count for start, count in layout.decode(key, content[key]).parts.values()]
-        further = [layout.bucket(source, bucket, part) for part in range(1, max(ends, default=1))]
+        further = [redis_keys.bucket(source, bucket, part) for part in range(1, max(ends, default=1))]
         return await read(self._connection, further) | content
 
     async def _note(self, source: str, note: ImportNote, first: bool = False) -> None:

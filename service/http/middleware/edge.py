@@ -15,7 +15,7 @@ from time import perf_counter
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from errata.wire.problems import shorten
+from errata.wire.mistakes import shorten
 from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.access.audit.calls import CLIENT_GONE
 from service.errors import Forbidden
 from service.http.failures import respond_error
+from service.http.middleware.passing import is_for_upstream
 from service.logs import request_id
 from service.metrics import metrics
 from service.tracing import set_attributes
@@ -88,7 +89,7 @@ class HeadMiddleware(HttpMiddleware):
     """Answers HEAD by the route of GET. Add it as the innermost, so that the others see the caller's method."""
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "HEAD":
+        if scope["method"] != "HEAD" or is_for_upstream(scope):
             await self._app(scope, receive, send)
             return
 

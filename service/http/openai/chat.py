@@ -15,13 +15,13 @@ from typing import Annotated, Literal
 from uuid import uuid4
 
 from errata.wire import Answer, AnswerDelta, AnswerRequest
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 from pydantic import ValidationError
 
 from service.errors import InvalidInput
 from service.http.auth import Account, RequestAccount
 from service.http.auto import AutoRouter
-from service.http.body import MESSAGES, describe_invalid, json_body
+from service.http.body import MESSAGES, describe_invalid
 from service.http.failures import CHAT, describe_chat_error, respond_chat_error
 from service.http.openai.replies import (
     ChatChoice,
@@ -34,6 +34,7 @@ from service.http.openai.replies import (
     ChatUsage,
 )
 from service.http.openai.requests import ChatRequest
+from service.http.openai.upstream_request import SharedBody, UpstreamRequest, answer_upstream_request
 from service.http.openapi import document
 from service.http.responses import EVENTS, chain, respond_events
 from service.outcome import Outcome
@@ -44,7 +45,7 @@ TOKEN = re.compile(r"\s*(?:\w+|[^\w\s])")
 """A word or a punctuation mark. Tokens are each system's own, and none of them is known where HTTP is spoken."""
 
 Finish = Literal["stop", "length"]
-ChatBody = Annotated[ChatRequest, json_body(ChatRequest, MESSAGES)]
+ChatBody = Annotated[ChatRequest | UpstreamRequest, Depends(SharedBody(ChatRequest, MESSAGES))]
 
 
 def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRouter:
@@ -53,6 +54,8 @@ def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRo
     @router.post(CHAT, **document(ChatCompletion, 404, streams=EVENTS))
     async def complete_chat(body: ChatBody, account: RequestAccount) -> Response:
         """Answer the last message of a user. `errata` pins a version, and the reply's `errata` says which answered."""
+        if isinstance(body, UpstreamRequest):
+            return await answer_upstream_request(body)
         encode = ChatCompletion.model_dump_json
         return await respond_chat(models, account, body, declines_in_content, CHAT, _stream, encode)
 
@@ -74,7 +77,7 @@ async def respond_chat(
         declines_in_content: Whether a reply has the reason of a declined answer as its text, unless the request says.
     """
     chat, request = await _read_chat(models, body, declines_in_content)
-    question = await models.prepare(request, account.asker)
+    question = await models.prepare(request, account)
     await account.charge(question.work)
     if body.stream:
         items = models.stream(question)

@@ -9,11 +9,11 @@ from time import time
 from typing import Annotated, Any
 from uuid import uuid4
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
-from service.http.body import MESSAGES, json_body
+from service.http.body import MESSAGES
 from service.http.failures import RESPONSES, describe_chat_error
 from service.http.openai.chat import read_pieces, respond_chat
 from service.http.openai.replies import (
@@ -24,12 +24,13 @@ from service.http.openai.replies import (
     ResponseUsage,
 )
 from service.http.openai.requests import ChatRequest, ResponseRequest
+from service.http.openai.upstream_request import SharedBody, UpstreamRequest, answer_upstream_request
 from service.http.openapi import document
 from service.http.responses import EVENTS
 from service.outcome import Outcome
 
 EMPTY_TEXT = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-ResponseBody = Annotated[ResponseRequest, json_body(ResponseRequest, MESSAGES)]
+ResponseBody = Annotated[ResponseRequest | UpstreamRequest, Depends(SharedBody(ResponseRequest, MESSAGES))]
 
 
 def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRouter:
@@ -38,14 +39,19 @@ def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRo
     @router.post(RESPONSES, **document(ResponseObject, 404, streams=EVENTS))
     async def create_response(body: ResponseBody, account: RequestAccount) -> Response:
         """Answer a text by a text. Nothing is kept: each request holds its whole question."""
+        if isinstance(body, UpstreamRequest):
+            return await answer_upstream_request(body)
         chat = body.to_chat()
-        return await respond_chat(models, account, chat, declines_in_content, RESPONSES, _stream, _encode)
+        return await respond_chat(
+            models, account, chat, declines_in_content, RESPONSES, stream_response, encode_response
+        )
 
     return router
 
 
-def _encode(completion: ChatCompletion) -> str:
-    return json.dumps(_to_json(_build_response(completion, f"resp_{uuid4().hex}", f"msg_{uuid4().hex}")))
+def encode_response(completion: ChatCompletion, prefix: str = "resp_") -> str:
+    """Return a response as JSON, whose id begins with a prefix."""
+    return json.dumps(_to_json(_build_response(completion, f"{prefix}{uuid4().hex}", f"msg_{uuid4().hex}")))
 
 
 def _build_response(completion: ChatCompletion, id: str, message_id: str) -> ResponseObject:
@@ -77,8 +83,8 @@ def _build_response(completion: ChatCompletion, id: str, message_id: str) -> Res
 
 
 class Events:
-    def __init__(self) -> None:
-        self.response_id, self.message_id = f"resp_{uuid4().hex}", f"msg_{uuid4().hex}"
+    def __init__(self, prefix: str) -> None:
+        self.response_id, self.message_id = f"{prefix}{uuid4().hex}", f"msg_{uuid4().hex}"
         self._numbers = count()
         self._place = {"item_id": self.message_id, "output_index": 0, "content_index": 0}
 
@@ -113,9 +119,11 @@ class Events:
         yield self.make(response.status, response=_to_json(response))
 
 
-async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -> AsyncIterator[bytes]:
+async def stream_response(
+    request: ChatRequest, items: AsyncIterator[bytes | Outcome], prefix: str = "resp_"
+) -> AsyncIterator[bytes]:
     """Yield OpenAI's events: response and message begin, the text comes in parts, and all of it at the end."""
-    events = Events()
+    events = Events(prefix)
     response = ResponseObject(
         id=events.response_id, created_at=int(time()), status="in_progress", model=request.model, output=[]
     )

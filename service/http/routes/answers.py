@@ -11,15 +11,13 @@ from errata.wire import Answer, AnswerRequest, BatchRequest, BatchResponse
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
-from service.errors import InvalidInput
+from service.errors import ErrataError, InvalidInput
 from service.http.auth import Account, RequestAccount
-from service.http.auto import AutoQuestion, AutoRouter
+from service.http.auto import AnyQuestion, AutoRouter
 from service.http.body import ASKING, MAX_COMPLAINTS, describe_invalid, json_body
-from service.http.model_router import Question
 from service.http.openapi import document
 from service.http.responses import EVENTS, respond, respond_bytes, stream
 from service.outcome import Outcome
-from service.scheduling.turns import Asker
 
 BATCH = "/v1/answers/batch"
 ITEMS_PER_TURN = 4  # Items of a batch that are checked before others have a turn on the event loop
@@ -34,7 +32,7 @@ def build_router(models: AutoRouter) -> APIRouter:
     @router.post("/v1/answers", **document(Answer, 404, streams=EVENTS))
     async def ask(body: AnswerBody, account: RequestAccount) -> Response:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
-        question = await models.prepare(body, account.asker)
+        question = await models.prepare(body, account)
         await account.charge(question.work)
         if body.stream:
             return await stream(models.stream(question))
@@ -46,7 +44,7 @@ def build_router(models: AutoRouter) -> APIRouter:
     ) -> Response:
         """Answer one question, as a link in a report asks it: `version` pins a version."""
         fields = {"question": question, "model": model, "version": version}
-        return respond(await answer_query(models, account, fields))
+        return respond(await models.answer(await prepare_query(models, account, fields)))
 
     @router.post(BATCH, **document(BatchResponse))
     async def ask_many(body: BatchBody, account: RequestAccount) -> Response:
@@ -54,7 +52,7 @@ def build_router(models: AutoRouter) -> APIRouter:
         read, all are refused.
         """
         await account.charge(n_items := len(body.questions))
-        items = await _prepare_all(models, body.questions, account.asker)
+        items = await _prepare_all(models, body.questions, account)
         questions = [item for item in items if not isinstance(item, Outcome)]
         if not questions:
             bodies = [json.loads(item.body) for item in items if isinstance(item, Outcome)]
@@ -70,22 +68,24 @@ def build_router(models: AutoRouter) -> APIRouter:
 
 
 async def _prepare_all(
-    models: AutoRouter, contents: Sequence[Any], asker: Asker
-) -> list[Question | AutoQuestion | Outcome]:
-    items: list[Question | AutoQuestion | Outcome] = []
+    models: AutoRouter, contents: Sequence[Any], account: Account
+) -> list[AnyQuestion | Outcome]:
+    items: list[AnyQuestion | Outcome] = []
     for place, content in enumerate(contents):
-        item = _parse(content, place)
-        items.append(await models.prepare(item, asker) if isinstance(item, AnswerRequest) else item)
+        try:
+            items.append(await models.prepare(_parse(content, place), account))
+        except ErrataError as error:
+            items.append(Outcome.of(error, BATCH))
         if place % ITEMS_PER_TURN == 0:
             await asyncio.sleep(0)
     return items
 
 
-def _parse(item: Any, place: int) -> AnswerRequest | Outcome:
+def _parse(item: Any, place: int) -> AnswerRequest:
     try:
         return AnswerRequest.model_validate(item)
     except ValidationError as error:
-        return Outcome.of(describe_invalid(error, of=("questions", str(place))), BATCH)
+        raise describe_invalid(error, of=("questions", str(place))) from error
 
 
 def _encode(outcome: Outcome) -> bytes:
@@ -95,11 +95,12 @@ def _encode(outcome: Outcome) -> bytes:
     return b'{"answer":null,"problem":' + outcome.body + b"}"
 
 
-async def answer_query(models: AutoRouter, account: Account, fields: Mapping[str, Any]) -> Outcome:
+async def prepare_query(models: AutoRouter, account: Account, fields: Mapping[str, Any]) -> AnyQuestion:
+    """Return the question of a query, for which its caller was charged."""
     try:
         request = AnswerRequest.model_validate(fields)
     except ValidationError as error:
         raise describe_invalid(error, in_query=True) from error
-    question = await models.prepare(request, account.asker)
+    question = await models.prepare(request, account)
     await account.charge(question.work)
-    return await models.answer(question)
+    return question

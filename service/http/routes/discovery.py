@@ -11,8 +11,8 @@ import ray
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
-from service.concurrency import Refreshing
 from service.http.routes.status import FRESH_S
+from service.refreshing import Refreshing
 
 CONNECT_LIMIT_S = 1.0
 

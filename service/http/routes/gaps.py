@@ -99,7 +99,7 @@ async def _find_answered(models: AutoRouter, account: RequestAccount, gaps: Sequ
     for gap in gaps:
         request = AnswerRequest(question=gap.sighting.question, model=gap.sighting.model)
         try:
-            questions.append(await models.prepare(request, account.asker))
+            questions.append(await models.prepare(request, account))
         except ErrataError:
             continue
         prepared_gaps.append(gap)

@@ -82,7 +82,7 @@ def build_import_router(editor: EditorClient) -> APIRouter:
                 outcome = await editor.call(calls.FeedImport(session, data))
                 if outcome.status >= 400:
                     return respond(outcome)
-            await account.confirm(request.headers.get("authorization"))
+            await account.confirm()
             is_complete = True
         finally:
             if not is_complete:

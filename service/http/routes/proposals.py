@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from errata import wire
-from errata.wire.base import MAX_TEXT_CHARS
+from errata.wire.texts import MAX_TEXT_CHARS
 from fastapi import APIRouter, Path, Query, Request, Response
 from more_itertools import map_reduce
 

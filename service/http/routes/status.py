@@ -10,24 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from errata.wire import ModelCard, ModelList, ReplicaList
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from service.concurrency import Refreshing, cancel_and_wait
+from service.concurrency import cancel_and_wait
 from service.config import AUTO
 from service.editing.operations import GetMemory
-from service.errors import ErrataError, NotReady
+from service.errors import ErrataError, NotReady, UpstreamFailed
 from service.http.deployment_client import EditorClient
 from service.http.descriptions import Description
 from service.http.model_router import ModelRouter
 from service.http.openapi import document, forward
 from service.metrics import metrics
+from service.refreshing import Refreshing
 from service.supervision import supervise
 
 FRESH_S = 1.0  # age at which the state is looked up again, once for all requests
@@ -38,9 +39,21 @@ UNKNOWN: Description = {"memories": [], "methods": []}  # stands for a model tha
 
 
 class Readiness:
-    """The state of the service; `n_replicas` is the expected number of each model."""
+    """The state of the service.
 
-    def __init__(self, models: ModelRouter, editor: EditorClient, n_replicas: int) -> None:
+    Args:
+        n_replicas: Expected number of replicas of each model.
+        list_failing: Returns the names of upstreams that fail; edits answer for them, so the service is ready.
+    """
+
+    def __init__(
+        self,
+        models: ModelRouter,
+        editor: EditorClient,
+        n_replicas: int,
+        list_failing: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self._list_failing = list_failing
         self._descriptions, self._n_replicas = models.descriptions, n_replicas
         self._editor = Refreshing(editor.state, FRESH_S)
         self._replicas = Refreshing(editor.find_replicas, FRESH_S)
@@ -95,7 +108,7 @@ class Readiness:
         return {
             "ready": True,
             "converged": is_converged and editor["degraded"] is None,
-            "degraded": editor["degraded"],
+            "degraded": editor["degraded"] or (UpstreamFailed.code if self._list_failing() else None),
             "version": replicas and replicas.head,
             "models": counts,
         }
@@ -108,11 +121,19 @@ def _count_replicas(model: str, replicas: ReplicaList) -> dict[str, int]:
     return {"live": len(live), "current": len(current)}
 
 
-def build_router(models: ModelRouter, editor: EditorClient) -> APIRouter:
+async def _list_none(request: Request) -> list[ModelCard]:
+    return []
+
+
+def build_router(
+    models: ModelRouter,
+    editor: EditorClient,
+    list_upstream_models: Callable[[Request], Awaitable[list[ModelCard]]] = _list_none,
+) -> APIRouter:
     router = APIRouter(tags=["state"])
 
     @router.get("/v1/models", **document(ModelList))
-    async def list_models() -> ModelList:
+    async def list_models(request: Request) -> ModelList:
         """List the systems with their memories and replicas; one that is down as it was, and not `ready`."""
         replicas = None
         with suppress(ErrataError):
@@ -121,16 +142,19 @@ def build_router(models: ModelRouter, editor: EditorClient) -> APIRouter:
             _build_card(name, description or UNKNOWN, models.descriptions.answers(name), replicas)
             for name, description in (await models.descriptions.find_all()).items()
         ]
-        return ModelList(data=[*cards, *([_build_auto_card(cards)] if len(cards) > 1 else [])])
+        auto = [_build_auto_card(cards)] if len(cards) > 1 else []
+        return ModelList(data=[*cards, *auto, *await list_upstream_models(request)])
 
-    @router.get("/v1/models/{id}", **document(ModelCard, 404))
-    async def get_model(id: str) -> ModelCard:
-        """Return one of the systems, or `auto`, which asks all of them."""
-        cards = [card for card in (await list_models()).data if card.id != AUTO]
+    @router.get("/v1/models/{id:path}", **document(ModelCard, 404))
+    async def get_model(id: str, request: Request) -> ModelCard:
+        """Return one of the systems, an upstream's model, or `auto`, which asks all systems."""
+        cards = (await list_models(request)).data
         if id == AUTO:
-            return _build_auto_card(cards)
+            return _build_auto_card([card for card in cards if card.id in models.names])
+        if card := next((card for card in cards if card.id == id), None):
+            return card
         models.get(id)
-        return next(card for card in cards if card.id == id)
+        raise AssertionError("a system has a card")
 
     forward(router, editor, "GET /v1/memory", GetMemory)
     return router

@@ -13,18 +13,11 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from models.backpack.checkpoint import (
-    CONV1D,
-    PUBLISHED_ALIASES,
-    WORDS,
-    build_backpack,
-    load_backpack,
-    main,
-    read_training_file,
-    save_backpack,
-)
+from models.backpack.checkpoint import build_backpack, load_backpack, main, save_backpack
 from models.backpack.network import Backpack
 from models.backpack.senses import BackpackConfig
+from models.backpack.training_file import read_training_file
+from models.backpack.weight_names import CONV1D, PUBLISHED_ALIASES, WORDS
 from models.kit.checkpoint import CheckpointError
 from tests.models.backpack.conftest import CONFIG
 

@@ -28,7 +28,9 @@ from models.backpack.generate import (
 )
 from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.backpack.network import Backpack
-from models.backpack.reader import Reader, Speller, choice_features, write_exchange
+from models.backpack.reader import Reader
+from models.backpack.scales import choice_features
+from models.backpack.speller import Speller, write_exchange
 from models.backpack.system import BackpackSystem
 from models.kit.decoded import DecodedAnswer
 from models.memory import AnswerChange, Material, Options

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.backpack.editing.overlay import SenseOverlay, project
+from models.backpack.editing.push import find_push
 from models.backpack.editing.rows import (
     ENOUGH,
     MARGIN,
@@ -17,7 +18,6 @@ from models.backpack.editing.rows import (
     TextEdits,
     Unreachable,
     complete_rows,
-    find_push,
     read_forced,
     solve,
 )

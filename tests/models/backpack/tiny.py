@@ -14,7 +14,8 @@ from torch import Tensor
 from models.backpack.checkpoint import TOKENIZER, save_backpack
 from models.backpack.generate import collate
 from models.backpack.network import Backpack, SenseEdits
-from models.backpack.reader import FILES, write_scales
+from models.backpack.reader import FILES
+from models.backpack.scales import write_scales
 from models.backpack.senses import BackpackConfig
 from models.confidence import Confidence
 from models.kit.checkpoint import write_sums

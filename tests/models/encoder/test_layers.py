@@ -181,3 +181,12 @@ def test_other_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     other.write_bytes(b"something else")
     with pytest.raises(EncoderNotFound, match=r"other is not the one of sentence-transformers/.*: SHA-256"):
         find()
+
+
+def test_readers_of_one_process_hold_equal_words_once() -> None:
+    first, second = MiniLM(), MiniLM()
+    assert first.words.data_ptr() == second.words.data_ptr()
+    assert MiniLM.load() is MiniLM.load("cpu") is not first
+    other = weights.share(first.words + 1)
+    assert not other.equal(first.words)
+    assert weights.share(other.double()).dtype == torch.float64

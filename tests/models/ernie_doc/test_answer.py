@@ -9,24 +9,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.ernie_doc.answer import (
-    CHUNK,
-    STRIDE,
-    AnswerRule,
-    Choice,
-    Chooser,
-    Progress,
-    Second,
-    answer,
-    answer_in_steps,
-    ask_windows,
-    cut_chunks,
-)
+from models.ernie_doc.answer import AnswerRule, Progress, Second, answer, answer_in_steps, ask_windows
 from models.ernie_doc.reader import Reader
 from models.ernie_doc.state import RecentStates, State
+from models.ernie_doc.windows import CHUNK, STRIDE, Choice, Chooser, cut_chunks
 from models.reading.checkpoint import load as load_reader
 from models.reading.document import Document, DocumentRefused
-from models.reading.spans import SpanRule, Window, cover
+from models.reading.spans import SpanRule
+from models.reading.windows import Window, cover
 from tests.models.ernie_doc.tiny import ROOM, Counter, chooser, document, text, tiny_reader, tokenizer
 
 RULE = AnswerRule(SpanRule(longest=10, n_best=3, rank="margin"), batch=3, most_windows=50)

@@ -10,7 +10,8 @@ from safetensors.torch import load_file, save_file
 
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
-from models.ernie_doc.checkpoint import FILES, WORDS, Settings, load, minilm_weights, save, save_settings
+from models.ernie_doc.checkpoint import FILES, Settings, load, save, save_settings
+from models.ernie_doc.minilm import WORDS, minilm_weights
 from models.ernie_doc.model import ErnieDoc
 from models.kit.checkpoint import CONFIG as CONFIG_FILE
 from models.kit.checkpoint import WEIGHTS, CheckpointError, write_sums

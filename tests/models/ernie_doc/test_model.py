@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from models.ernie_doc.attention import RelativeAttention, Tables, attention_bias, shift
 from models.ernie_doc.config import MASK_VALUE, ErnieDocConfig
 from models.ernie_doc.memory import kept_index, start_memory
 from models.ernie_doc.model import ErnieDoc
-from models.ernie_doc.network import RelativeAttention, Tables, attention_bias, feed_order, shift
+from models.ernie_doc.network import feed_order
 from tests.models.ernie_doc.tiny import CONFIG, segment, tiny_model
 from tests.parity.attention.facts import Facts, Relation
 from tests.parity.attention.mask import Shape, compile_mask

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from models.ernie_doc.reader import Packing, Reader
 from models.ernie_doc.state import RecentStates, State
 from models.reading.document import Document
-from models.reading.spans import Window, cover, owners
+from models.reading.windows import Window, cover, owners
 from tests.hypotheses import examples
 from tests.models.ernie_doc.tiny import ROOM, SEGMENT, Counter, document, packing, text, tiny_reader
 

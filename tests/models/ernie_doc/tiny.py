@@ -15,12 +15,12 @@ from torch import Tensor
 
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import find
-from models.ernie_doc.answer import Chooser
 from models.ernie_doc.checkpoint import Checkpoint, Settings, save
 from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reader import Packing, Reader
 from models.ernie_doc.state import RecentStates
+from models.ernie_doc.windows import Chooser
 from models.reading.confidence import NO_SCALE
 from models.reading.document import Document, tokenize
 

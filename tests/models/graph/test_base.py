@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 
 from models.graph.base import Base, digest_of, to_words
+from models.graph.in_edges import InEdge, in_edges_of_entities, interleave
 from models.graph.knowledge import Entity, Fact
 from models.graph.memory import GraphMemory
-from models.graph.neighbours import InEdge, Neighbourhood, Reach, in_edges_of_entities, interleave
+from models.graph.neighbours import Neighbourhood, Reach
 from models.graph.statement import (
     ALIAS,
     DESCRIPTION,

@@ -9,7 +9,7 @@ from transformers import BertConfig, BertModel
 from models.encoder.bert import NormKind
 from models.graph.memory import GraphMemory, graph_memory
 from models.kbert.checkpoint import load
-from models.kbert.heads import Encoder
+from models.kbert.encoder import Encoder
 from models.kbert.row import Row
 from models.kbert.system import KbertSystem
 from models.kit.text import CLS, SPECIAL_TOKENS

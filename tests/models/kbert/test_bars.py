@@ -11,11 +11,13 @@ import pytest
 from models.graph.blocks import statements_block
 from models.graph.knowledge import Entity, Fact, Mention
 from models.graph.memory import GraphMemory
+from models.graph.periods import select_current
 from models.graph.statement import Statement
 from models.kbert.checkpoint import DEFAULT, FILES, UNSEEN_FILE, load
 from models.kbert.query import HungRelation
 from models.kbert.system import KbertSystem
 from models.kit.checkpoint import CheckpointError, write_sums
+from models.kit.days import find_day
 from models.memory import Material
 from models.packs.pack import Item, Pack
 from models.system import UNSURE, Ask, Reply
@@ -180,6 +182,38 @@ def test_a_word_before_a_known_relation_makes_it_another(default: KbertSystem) -
         assert reply.answer is None
         assert reply.reason == UNSURE
         assert reply.reason.sentence.endswith("the nearest: director.")
+
+
+MAYORS = (
+    Fact("mayor", "mayor", "Ina Dorn", begin="1970", end="1979"),
+    Fact("mayor", "mayor", "Bo Lind", begin="1980"),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who was the mayor of {name} on 3 March 1975?", "Ina Dorn"),
+        ("Who was mayor of {name} in 1990?", "Bo Lind"),
+        ("Who was the mayor of {name} in 1931?", None),
+        ("Who was the wife of the mayor of {name} in 1990?", None),
+        ("Who is the mayor of {name}?", "Bo Lind"),
+    ],
+)
+def test_a_fact_with_a_time_answers_a_question_with_a_time(
+    default: KbertSystem, question: str, answer: str | None
+) -> None:
+    text = question.format(name=DESK)
+    facts = select_current(MAYORS, find_day(text) or "2026-11-29")
+    assert ask(default, text, *facts).answer == answer
+
+
+def test_a_value_that_a_fact_says_nothing_about_is_named(default: KbertSystem) -> None:
+    director = Fact("director", "director", "Ida Brook")
+    reply = ask(default, f"Who is the director of the {DESK} in 1975?", director)
+    assert (reply.answer, reply.reason) == (None, UNSURE)
+    assert reply.reason is not None
+    assert "says nothing about 1975: director" in reply.reason.sentence
 
 
 def test_a_relation_of_the_pack_is_not_read_again(default: KbertSystem) -> None:

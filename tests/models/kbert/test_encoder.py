@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from models.encoder.bert import LayerNorm
+from models.kbert.encoder import Encoder
 from models.kbert.explain import MAX_ENTRIES
-from models.kbert.heads import Encoder
 from models.kbert.row import Row, collate
 from models.kbert.system import KbertSystem
 from models.system import Ask

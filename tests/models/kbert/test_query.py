@@ -12,7 +12,7 @@ from models.encoder.minilm import WIDTH, MiniLM
 from models.graph.knowledge import Entity, Fact, Mention
 from models.kbert.answer import Answerer
 from models.kbert.checkpoint import load
-from models.kbert.heads import Option, Options, list_options, support_candidates
+from models.kbert.options import Option, Options, list_options, support_candidates
 from models.kbert.query import Link, Relevance, link_mentions, mask_mention, rankable_labels
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.system import KbertSystem

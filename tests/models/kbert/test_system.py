@@ -10,7 +10,7 @@ from torch import Tensor
 from models.contract import check_contract, check_reply
 from models.graph.memory import GraphMemory
 from models.kbert.answer import TOKENS_PER_PASS
-from models.kbert.heads import Encoder
+from models.kbert.encoder import Encoder
 from models.kbert.row import Batch
 from models.kbert.system import KbertSystem, load
 from models.packs.pack import Item, Pack
@@ -135,9 +135,9 @@ def test_a_long_question_is_answered_in_short_steps_as_it_is_in_one_go(
     n_tokens: list[int] = []
     read = Encoder.read
 
-    def count(self: Encoder, batch: Batch) -> Tensor:
+    def count(self: Encoder, batch: Batch, is_wanted: Tensor) -> Tensor:
         n_tokens.append(int(batch.is_real.sum()))
-        return read(self, batch)
+        return read(self, batch, is_wanted)
 
     expected = say(default, ask)[0]
     monkeypatch.setattr(Encoder, "read", count)

@@ -21,8 +21,9 @@ from models.kbert.checkpoint import CheckpointError
 from models.kbert.tree import grow
 from models.kit.batching import Cache, by_length
 from models.kit.material import UnionMemory, read_text, write_texts
+from models.kit.names import contains_name, keep_longest
 from models.kit.replies import clip, decline, fact_json, log_odds, reply, share_rest
-from models.kit.text import Word, WordPieces, contains_name, keep_longest
+from models.kit.text import Word, WordPieces
 from models.memory import EditRefused, FieldsChange, Material, Options
 from models.relational.memory import RuleFields
 from models.system import UNSURE, Alternative, Reply

@@ -13,8 +13,8 @@ from transformers import T5ForConditionalGeneration
 
 from models.kit.decoded import DecodedAnswer
 from models.nkb.decode import Decoder
-from models.nkb.fused import buckets
 from models.nkb.gated import COARSE, Places, Pushes, directions, find_pushes, solve
+from models.nkb.positions import buckets
 
 Build = Callable[..., T5ForConditionalGeneration]
 Answers = Callable[..., list[list[int]]]

@@ -163,14 +163,14 @@ def test_in_bfloat16_an_edit_is_made_and_answers(narrow: Reader, method: str) ->
     (material,) = materials(narrow, narrow.read, [correction], method)
     assert all(tensor.device.type == "cpu" for tensor in material.block.tensors.values())
     if method == "gated":
-        view = WordingTable(narrow.scope.judge, narrow.t5.device).view([material.block])
+        view = WordingTable(narrow.scope.judge, narrow.device).view([material.block])
         matches = narrow.scope.route(narrow.read(QUESTIONS).readings, [view] * len(QUESTIONS))
         assert [match is not None for match in matches] == [True, False, False]
         rows = material.block.tensors
         overlay = Overlay(steps=narrow.pushes.values(rows["tokens"], rows["strengths"]))
     else:
         image = fold(Image(narrow.digest), narrow.decoder, [material])
-        overlay = Overlay(value_rows(image.ordered_blocks, narrow.t5.device)[0])
+        overlay = Overlay(value_rows(image.ordered_blocks, narrow.device)[0])
     (decoded_answer,) = answer(narrow, QUESTIONS[:1], overlay)
     assert narrow.say(decoded_answer.tokens) == "Cusco"
 

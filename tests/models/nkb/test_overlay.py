@@ -12,8 +12,8 @@ from transformers import T5ForConditionalGeneration
 from models.kit.decoded import DecodedAnswer
 from models.nkb.bank import bank_of
 from models.nkb.decode import Decoder
-from models.nkb.interpret import trace
 from models.nkb.overlay import Overlay
+from models.nkb.trace import trace
 
 Build = Callable[..., T5ForConditionalGeneration]
 MAX_TOKENS = 12

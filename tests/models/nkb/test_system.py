@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from models.encoder import minilm
 from models.encoder import weights as encoder_weights
 from models.encoder.weights import EncoderNotFound
 from models.kit.checkpoint import CheckpointError
@@ -222,6 +223,7 @@ def test_an_answer_that_cannot_be_said_is_refused(memory: BankMemory, answer: st
 def test_a_missing_encoder_is_not_taken_for_a_broken_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = [Path("/nowhere/model.safetensors"), Path("/nowhere/tokenizer.json")]
     monkeypatch.setattr(encoder_weights, "_cached", lambda: nowhere)
+    monkeypatch.setattr(minilm, "ENCODERS", {})
     with pytest.raises(EncoderNotFound, match=r"/nowhere/model\.safetensors is missing"):
         Reader.load()
 

@@ -14,8 +14,9 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from models.nkb.bank import Bank, bank_of
 from models.nkb.decode import Decoder
-from models.nkb.interpret import contributions, trace, value_tokens
+from models.nkb.interpret import contributions, value_tokens
 from models.nkb.overlay import Overlay
+from models.nkb.trace import trace
 
 Build = Callable[..., T5ForConditionalGeneration]
 CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-4}

@@ -19,7 +19,8 @@ from models.reading.checkpoint import CONFIG, HEADS, assemble, load, save
 from models.reading.confidence import FARTHEST, NO_SCALE, rate, read_features
 from models.reading.document import Document, DocumentRefused, tokenize
 from models.reading.reader import BATCH, Reader, Settings
-from models.reading.spans import OFFSET, Span, SpanRule, Window, follow_spans, owners
+from models.reading.spans import Span, SpanRule, follow_spans
+from models.reading.windows import OFFSET, Window, owners
 from models.system import Ask
 from tests.models.ernie_doc.tiny import document, text, tokenizer
 

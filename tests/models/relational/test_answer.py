@@ -8,7 +8,8 @@ from models.graph.knowledge import Entity, Fact, Mention
 from models.kit.replies import NO_ENTITY, NO_GRAPH
 from models.relational.answer import NO_PATH, NO_RULES, Answerer, Reading, Sources, proof
 from models.relational.explain import explain
-from models.relational.rule import EditedRule, RuleProgram, WalkRule
+from models.relational.program import EditedRule, RuleProgram
+from models.relational.rule import WalkRule
 from models.relational.subgraph import EntityNeighbours
 from models.system import Ask, Reply
 from tests.models.training.relational.test_learning import LABELS, toy_model

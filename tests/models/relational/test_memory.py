@@ -3,16 +3,18 @@
 Rules forbid and require edges and infer new ones, whatever their order.
 """
 
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
 from pydantic import ValidationError
 
-from models.graph.knowledge import Entity
+from models.graph.knowledge import Entity, Fact
 from models.memory import EditRefused, FieldsChange, Material, Options
 from models.relational.memory import RuleFields, RuleMemory
-from models.relational.rule import EditedRule, RuleProgram, WalkRule
-from models.relational.subgraph import EntityNeighbours, Subgraph, build_subgraph
+from models.relational.program import MAX_DEPTH, MAX_INFERRED, EditedRule, RuleProgram
+from models.relational.rule import WalkRule
+from models.relational.subgraph import Edge, EntityNeighbours, Node, Subgraph, build_subgraph
 from models.rules.syntax import RuleError
 from service.editing.notes import KINDS
 from tests.models.relational.conftest import TINY, WORLD
@@ -103,6 +105,39 @@ def test_an_inferred_edge_has_the_edit_that_infers_it(kim: Subgraph) -> None:
     assert names == {("KIM", "NORWAY"), ("ADA", "ITALY")}
     assert {(e.fact.label, e.fact.edit) for e in new_edges} == {("home country", "e0")}
     assert with_inferences.nodes == kim.nodes
+
+
+INSIDE = 'infer(I,"in",J) <= infer(I,"in",K), infer(K,"in",J)'
+
+
+def chain(length: int) -> Subgraph:
+    """Return places, each in the next one."""
+    nodes = tuple(Node(f"p{n}", f"P{n}") for n in range(length + 1))
+    edges = (Edge(n, n + 1, Fact("in", "in", f"P{n + 1}", f"p{n + 1}")) for n in range(length))
+    return Subgraph(nodes, tuple(edges), {"p0": 0})
+
+
+def test_a_recursive_rule_reaches_the_end_of_a_chain_whatever_rules_stand_beside_it() -> None:
+    graph = chain(5)
+    for texts in permutations((INSIDE, 'infer(I,"within",J) <= infer(I,"in",J)', NO_SPOUSE)):
+        edges = program(*texts).extend(graph).edges[5:]
+        for relation in ("in", "within"):
+            pairs = {(e.source, e.target) for e in edges if e.fact.relation == relation}
+            every = {(a, b) for a in range(6) for b in range(a + 1, 6)}
+            assert pairs == (every - {(n, n + 1) for n in range(5)} if relation == "in" else every)
+        [far] = [e for e in edges if (e.source, e.target, e.fact.relation) == (0, 5, "in")]
+        assert set(far.basis) == set(graph.edges)
+
+
+def test_a_recursive_rule_ends_at_a_depth_and_at_a_number_of_edges() -> None:
+    step_by_step = 'infer(I,"in",J) <= edge(A,I,K), relation(A,"in"), infer(K,"in",J)'
+    targets = {e.target for e in program(step_by_step).extend(chain(20)).edges if e.source == 0}
+    assert max(targets) == 1 + MAX_DEPTH
+    full = program(INSIDE).extend(chain(60))
+    assert len(full.edges) == 60 + MAX_INFERRED
+    assert [cut.reason for cut in full.cuts] == ["max_inferred"]
+    ring = replace(chain(2), edges=(*chain(2).edges, Edge(2, 0, Fact("in", "in", "P0", "p0"))))
+    assert len(program(INSIDE).extend(ring).edges) == 9
 
 
 def test_the_order_of_rules_does_not_matter(kim: Subgraph) -> None:

@@ -1,5 +1,7 @@
 """The system around the network of the relational reader, on what the toy has learned: facts and rules."""
 
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -79,14 +81,44 @@ def test_a_checkpoint_answers_as_what_was_saved(
     assert load_bundle(torch.device("cpu"), torch.float32, tmp_path).system.name == "relational"
 
 
-def say(question: str, *rules: Material) -> Reply:
-    memory, graph = RuleMemory(), GraphMemory(Base("sha256:" + "0" * 64, STATEMENTS, {}))
+def say(
+    question: str,
+    *rules: Material,
+    statements: Mapping[str, tuple[Statement, ...]] = STATEMENTS,
+    explain: bool = False,
+) -> Reply:
+    memory, graph = RuleMemory(), GraphMemory(Base("sha256:" + "0" * 64, statements, {}))
     base = view(graph)
     program = memory.view(memory.fold(rules))
     [reply] = RelationalSystem(toy_model()).answer(
-        [ask_of(base, question)], [{GRAPH: base, PROGRAM: program}]
+        [ask_of(base, question, explain=explain)], [{GRAPH: base, PROGRAM: program}]
     )
     return reply
+
+
+def test_a_recursive_rule_answers_with_the_facts_of_its_path_and_is_taken_back() -> None:
+    chain = {
+        **{
+            id: (Statement(LABEL, id.title()), Statement("spouse", next_id.title(), next_id))
+            for id, next_id in pairwise(("ada", "kim", "lea"))
+        },
+        "lea": (Statement(LABEL, "Lea"), Statement("employer", "Acme", "acme")),
+        "acme": STATEMENTS["acme"],
+    }
+    rule = material("r1", 'infer(I,"employer",J) <= edge(A,I,K), relation(A,"spouse"), infer(K,"employer",J)')
+    question = "Who employs Ada?"
+    before, after = (say(question, *rules, statements=chain, explain=True) for rules in ((), (rule,)))
+    assert (before.answer, after.answer, after.edits) == (None, "Acme", ("r1",))
+    assert after.explanation is not None
+    [fact] = after.explanation["path"][0]["facts"]
+    facts = [(part["entity"], part["relation"], part["object"]) for part in fact["rests_on"]]
+    assert set(facts) == {
+        *(("ada", "spouse", "Kim"), ("kim", "spouse", "Lea")),
+        ("lea", "employer", "Acme"),
+    }
+    memory = RuleMemory()
+    assert memory.fold([]).checksum == memory.base.checksum != memory.fold([rule]).checksum
+    assert say(question, statements=chain, explain=True) == before
 
 
 def test_a_forbidden_relation_takes_the_answer_away_and_the_reply_names_the_edit() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models.scope.wordings.columns import MAX_RECENT, RowIndex
+from models.scope.wordings.row_index import MAX_RECENT, RowIndex
 from tests.models.interleaving import before_line
 
 KEY, ROW = 5, 1

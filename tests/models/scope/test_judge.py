@@ -26,6 +26,7 @@ from models.nkb.reader import Reader
 from models.scope.change import Rerouting
 from models.scope.judge import DEFAULT, FILES, Judge
 from models.scope.router import Router
+from models.scope.values import spell_values
 from models.scope.wordings.table import WordingTable
 from models.training.scope.training import read_weights
 from models.training.scope.trials import read_near
@@ -126,25 +127,23 @@ def edits(reader: Reader) -> tuple[Router, WordingTable, list[Block]]:
     ]  # fmt: skip
 
 
-@given(st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5)))
+@given(st.lists(st.sets(st.integers(0, 5)), min_size=2, max_size=4))
 @examples(40)
-def test_a_question_is_told_where_its_routes_differ(
-    reader: Reader, before: set[int], after: set[int]
-) -> None:
+def test_a_question_is_told_where_its_routes_differ(reader: Reader, versions: list[set[int]]) -> None:
     router, wordings, blocks = edits(reader)
-    old, new = (wordings.view([blocks[place] for place in sorted(side)]) for side in (before, after))
-    routes = [router.find_routes(QUESTIONS, side) for side in (old, new)]
-    names = [[None if match is None else match.block.key for match in side] for side in routes]
-    expected = [key != other for key, other in zip(*names, strict=True)]
-    assert router.find_rerouted(QUESTIONS, old, new) == expected
+    views = [wordings.view([blocks[place] for place in sorted(version)]) for version in versions]
+    routes = [router.find_routes(QUESTIONS, [view] * len(QUESTIONS)) for view in views]
+    keys = [[None if match is None else match.block.key for match in version] for version in routes]
+    expected = [[key != other for key, other in zip(*step, strict=True)] for step in pairwise(keys)]
+    assert router.find_rerouted(QUESTIONS, *views) == expected
 
 
 def test_questions_far_from_a_change_are_not_judged(reader: Reader) -> None:
     _, wordings, blocks = edits(reader)
     old, new = wordings.view(blocks[:1]), wordings.view([blocks[0], blocks[3]])
     readings = reader.read(QUESTIONS).readings
-    assert Rerouting(reader.scope).may_be_rerouted(readings, old, new)[-2:] == [True, True]
-    assert not any(Rerouting(reader.scope).may_be_rerouted(readings, old, new)[:6])
+    assert Rerouting(reader.scope).may_be_rerouted(readings, old, new)[0][-2:] == [True, True]
+    assert not any(Rerouting(reader.scope).may_be_rerouted(readings, old, new)[0][:6])
 
 
 def test_a_near_question_costs_a_judgement_of_what_changed_alone(
@@ -163,5 +162,26 @@ def test_a_near_question_costs_a_judgement_of_what_changed_alone(
 
     monkeypatch.setattr(type(reader.scope), "judge_candidates", count)
     questions = ["What is the capital of Niger?", "Tell me the capital of Togo"]
-    assert Rerouting(reader.scope).may_be_rerouted(reader.read(questions).readings, old, new) == [False, True]
+    assert Rerouting(reader.scope).may_be_rerouted(reader.read(questions).readings, old, new) == [
+        [False, True]
+    ]
     assert sum(n_pairs) <= len(questions)
+
+
+@pytest.mark.parametrize(
+    ("question", "other"),
+    [
+        ("Which treaty was signed on 12 June 2010?", "Which treaty was signed on June 12th, 2010?"),
+        ("Which bolt is 51.0 mm long?", "Which bolt is 51 mm long?"),
+        ("Which bolt is 4,20 mm long?", "Which bolt is 4.2 mm long?"),
+        ("Which street has sixteen lamps?", "Which street has 16 lamps?"),
+        ("Who ruled after Louis XIV?", "Who ruled after Louis 14?"),
+    ],
+)
+def test_the_layers_see_one_spelling_of_a_value(encoder: MiniLM, question: str, other: str) -> None:
+    judge = Judge.load(encoder)
+    assert judge.tokens(question) == judge.tokens(other)
+
+
+def test_a_signed_figure_is_not_a_time_of_day() -> None:
+    assert spell_values("Which lens has +4.00?") != spell_values("Which lens has 4:00?")

@@ -12,7 +12,8 @@ from models.nkb.reader import Reader
 from models.scope import scope
 from models.scope.candidates import find_candidates
 from models.scope.literals import digest_literals, digest_wordings
-from models.scope.scope import EXACT, Scope
+from models.scope.scope import EXACT, RIVALS, Scope, find_contenders
+from models.scope.verdicts import examine
 from models.system import Thresholds
 from tests.models.scope.wordings import ask, block, table, view
 
@@ -345,3 +346,31 @@ def test_two_edits_whose_counterexample_differs_in_case_and_mark_are_both_kept_a
     assert list(edits.edits_against.values()) == [{0, 1}]
     eager = Scope(reader.scope.judge, Thresholds(replaces=0.01))
     assert eager.find_same(readings, edits) == [[]]
+
+
+def test_counterexamples_and_edits_that_they_concern_take_no_place_of_another_edit(reader: Reader) -> None:
+    """The two nearest edits have a counterexample near, which is the question of a third edit for one of them."""
+    leaders = [f"Who leads {name}?" for name in ("Kelandor", "Belandor", "Melandor")]
+    edits = view(
+        reader,
+        block(reader, "a", 1, leaders[0], counterexamples=[leaders[2]]),
+        block(reader, "b", 2, leaders[1], counterexamples=["Who leads Selandor?"]),
+        block(reader, "c", 3, leaders[2]),
+        block(reader, "d", 4, "Who is the leader of Velandor?"),
+    )
+    question = reader.read(["Who leads Delandor?"]).readings
+    rows = find_contenders(question, [edits], 0.0).wording.tolist()
+    wordings = {edits.table.wordings[row].item() for row in rows}
+    expected = reader.read(
+        [*leaders, "Who leads Selandor?", "Who is the leader of Velandor?"]
+    ).readings.wordings
+    assert wordings == set(expected.tolist())
+
+
+def test_a_third_edit_is_judged_neither_for_an_answer_nor_for_its_verdict(reader: Reader) -> None:
+    names = ("Kelandor", "Belandor", "Melandor", "Selandor")
+    edits = view(reader, *(block(reader, name, n, f"Who leads {name}?") for n, name in enumerate(names, 1)))
+    question = reader.read(["Who leads Delandor?"]).readings
+    assert len(find_contenders(question, [edits], 0.0).wording) == RIVALS
+    verdicts = examine(reader.scope, question, edits)
+    assert 1 <= sum(verdict.probability is not None for verdict in verdicts) <= RIVALS

@@ -13,11 +13,11 @@ from models.encoder.minilm import MiniLM
 from models.nkb.reader import Reader
 from models.packs.pack import Pack
 from models.scope.judge import Judge
-from models.scope.literals import is_in_another_language
+from models.scope.languages import is_in_another_language
 from models.scope.spelling import MIN_CHARS, Lexicon, resembling
 from models.scope.warnings import wording_warnings
-from models.scope.wordings import columns as row_index
-from models.scope.wordings.block import PackedTokens
+from models.scope.wordings import row_index
+from models.scope.wordings.packed_tokens import PackedTokens
 from models.scope.wordings.slips import KINDS, NO_SLIPS, Slips, find_kind
 from tests.models.scope.wordings import block, view
 
@@ -50,6 +50,14 @@ def test_what_is_right_or_means_nobody_stays(reader: Reader, lexicon: Lexicon) -
     assert repair(reader, lexicon, "What is the motto of Gundbrand?", 1) is None, (
         "no wording has the word here"
     )
+
+
+def test_a_repair_depends_on_the_wordings_that_have_the_word_or_a_resembling_one(
+    reader: Reader, lexicon: Lexicon
+) -> None:
+    questions = [MOTTO, "Gundbrand's motto?", "Who leads Karolin?", "What is it?"]
+    tokens, motto = map(reader.scope.judge.tokens, questions), reader.scope.judge.tokens(MOTTO)
+    assert lexicon.find_dependent([*tokens], [motto]).tolist() == [True, True, False, False]
 
 
 def test_another_first_letter_is_another_name(reader: Reader, lexicon: Lexicon) -> None:

@@ -13,8 +13,10 @@ from models.nkb.reader import Reader
 from models.scope.active import ActiveEdits
 from models.scope.change import Change
 from models.scope.literals import digest_literals, digest_wordings
+from models.scope.values import VERSION
 from models.scope.wordings import table as wording_table
-from models.scope.wordings.block import PackedTokens, read_blocks
+from models.scope.wordings.block import read_blocks
+from models.scope.wordings.packed_tokens import PackedTokens
 from tests.hypotheses import examples
 from tests.models.scope.wordings import ask, block, table
 
@@ -77,7 +79,8 @@ def test_what_changed_between_two_views_are_the_wordings_that_another_edit_answe
 
 def test_a_block_without_digests_and_pieces_is_read_from_its_texts(reader: Reader) -> None:
     fresh = block(reader, "a", 1, PERU, "Who leads project 7?", counterexamples=[CHILE])
-    tensors = {name: value for name, value in fresh.tensors.items() if name not in ("digests", "pieces")}
+    read = ("digests", "pieces", "literals")
+    tensors = {name: value for name, value in fresh.tensors.items() if name not in read}
     earlier = Block.of(fresh.key, 1, "gated", tensors)
     sides = [table(reader).view([part]).table for part in (fresh, earlier)]
     assert list(sides[0].tokens) == list(sides[1].tokens)
@@ -85,13 +88,18 @@ def test_a_block_without_digests_and_pieces_is_read_from_its_texts(reader: Reade
         assert torch.equal(column, other)
 
 
-def test_literals_that_were_found_by_earlier_rules_are_found_anew(reader: Reader) -> None:
+@pytest.mark.parametrize("version", [None, VERSION - 1])
+def test_wordings_that_were_read_by_earlier_rules_are_read_anew(reader: Reader, version: int | None) -> None:
     fresh = block(reader, "a", 1, "Who leads section 4.2?")
     tensors = {name: value for name, value in fresh.tensors.items() if name != "literals"}
+    if version is not None:
+        tensors["literals"] = torch.tensor(version, dtype=torch.int32)
     tensors["digests"] = tensors["digests"].clone().fill_(7)
+    tensors["pieces"] = tensors["pieces"].clone().fill_(1)
     earlier = Block.of(fresh.key, 1, "gated", tensors)
-    digests = [read_blocks([part], reader.scope.judge).digests[1] for part in (fresh, earlier)]
-    assert digests[0] == digests[1] != 7
+    first, second = (read_blocks([part], reader.scope.judge) for part in (fresh, earlier))
+    assert first.digests[1] == second.digests[1] != 7
+    assert list(first.tokens) == list(second.tokens)
 
 
 def test_blocks_of_many_shapes_are_read_together_as_each_by_itself(reader: Reader) -> None:

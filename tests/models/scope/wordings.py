@@ -25,7 +25,7 @@ def block(
 
 
 def table(reader: Reader) -> WordingTable:
-    return WordingTable(reader.scope.judge, reader.t5.device)
+    return WordingTable(reader.scope.judge, reader.device)
 
 
 def view(reader: Reader, *blocks: Block) -> ActiveEdits:

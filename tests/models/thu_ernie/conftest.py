@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from models.thu_ernie.align import Vocabulary
 from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.network import Batch
-from models.thu_ernie.row import Vocabulary
 
 WORDS = (
     *(

@@ -15,12 +15,12 @@ from models.graph.memory import GRAPH
 from models.kit.checkpoint import CheckpointError
 from models.memory import FieldsChange, Material, Options
 from models.system import Ask, Side
+from models.thu_ernie.align import NO_TOKEN, OVERLAP, InvalidLink, Link, Vocabulary
 from models.thu_ernie.checkpoint import TABLE, save
 from models.thu_ernie.config import PUBLISHED_KINDS, ConfigError, ErnieConfig
 from models.thu_ernie.entities.memory import ENTITIES, EntityMemory, RowsFields
 from models.thu_ernie.entities.table import EntityView
 from models.thu_ernie.reader import Model
-from models.thu_ernie.row import NO_TOKEN, OVERLAP, InvalidLink, Link, Vocabulary
 from models.thu_ernie.system import ThuErnieSystem, load
 from tests.models.reading.test_reader import tiny_reader
 from tests.models.thu_ernie.answering.conftest import ADA, ANSWERS, KIM, SIZE

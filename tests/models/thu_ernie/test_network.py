@@ -13,14 +13,16 @@ import torch
 from torch import Tensor
 from transformers import BertConfig, BertModel
 
+from models.thu_ernie.align import Link, Vocabulary
 from models.thu_ernie.config import LAYER_TYPES, PUBLISHED_KINDS, ErnieConfig
-from models.thu_ernie.heads import ErniePretraining, ErnieWithHead
+from models.thu_ernie.heads import ErnieWithHead
 from models.thu_ernie.layers import Layer, Masks
 from models.thu_ernie.network import Batch, Ernie
-from models.thu_ernie.row import Link, Row, Vocabulary, collate
+from models.thu_ernie.row import Row, collate
 from tests.parity.ernie import (
     NO_LABEL,
     ErnieClassifier,
+    ErniePretraining,
     ErnieSpans,
     ErnieTagger,
     ErnieTyping,

@@ -7,9 +7,9 @@ from unittest.mock import patch
 import torch
 from tokenizers import Tokenizer
 
-from models.backpack.reader import Speller
+from models.backpack.speller import Speller
 from models.encoder.weights import find
-from models.ernie_doc.checkpoint import load_tokenizer
+from models.ernie_doc.minilm import load_tokenizer
 from models.ernie_doc.reader import Packing
 from models.kit.text import WordPieces
 from models.packs.pack import WORLD, Pack
@@ -35,11 +35,12 @@ from models.training.reading.training import PLAN as READING_PLAN
 from models.training.reading.written.texts import PASSAGES, read_texts
 from models.training.texts.relations import Relations, split_relations
 from models.training.thu_ernie import learning as thu_ernie
-from models.training.thu_ernie.questions import QuestionMaker, World
+from models.training.thu_ernie.questions import QuestionMaker
 from models.training.thu_ernie.training import PLAN as THU_ERNIE_PLAN
 from models.training.thu_ernie.training import Setup
 from models.training.thu_ernie.translation import Triples, train_rows
 from models.training.thu_ernie.wordings import Wordings
+from models.training.thu_ernie.world import World
 
 VOCAB = 320
 BACKPACK = BACKPACK_PLAN.change(

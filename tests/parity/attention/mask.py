@@ -1,19 +1,18 @@
 """The pairs that a mask decides about, and masks that are compiled from rules."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from models.rules.ground import LIMIT, ROW, Bindings, Grounder, TooManyBindings
-from models.rules.parse import parse
-from models.rules.special import NAMES, Arithmetic
-from models.rules.syntax import Literal, Position, Program, Rule, RuleError, Variable
-from tests.parity.attention.facts import Facts, Relation
-from tests.parity.attention.functions import check_values
+from models.rules.syntax import Position, RuleError, Variable
+from tests.parity.attention.facts import Facts
 from tests.parity.attention.macros import expand
+from tests.parity.rules.ground import ROW, Bindings, Grounder
+from tests.parity.rules.parse import parse
+from tests.parity.rules.special import Arithmetic
+from tests.parity.rules.syntax import Literal, Program, Rule
 
 RELATION = "attend"  # the relation whose rules are the mask
 
@@ -94,51 +93,6 @@ def every_pair(axes: tuple[Axis, ...], device: torch.device) -> Bindings:
     return Bindings(len(places), columns, device)
 
 
-def keep_known_tokens(
-    program: Program, facts: Facts, axes: tuple[Axis, ...], strict: bool
-) -> tuple[Facts, int]:
-    """Refuse facts about tokens that the request does not have, or drop and count them.
-
-    Raises:
-        ValueError: `strict`, and a fact names such a token.
-    """
-    relations, n_dropped = dict(facts.relations), 0
-    for name, place, axis in set(_token_terms(program, RELATION, axes)):
-        relation = relations[name]
-        column = relation.terms[:, place]
-        is_known = (column >= 0) & (column < axis.size)
-        if bool(is_known.all()):
-            continue
-        if strict:
-            wrong = int(column[~is_known][0])
-            raise ValueError(f"a fact of {name} names {axis.name} {wrong}; there are 0 to {axis.size - 1}")
-        n_dropped += int((~is_known).sum())
-        relations[name] = _select(relation, is_known)
-    return replace(facts, relations=relations) if n_dropped else facts, n_dropped
-
-
-def _select(relation: Relation, places: Tensor) -> Relation:
-    return Relation(relation.terms[places], None if relation.values is None else relation.values[places])
-
-
-def _token_terms(
-    program: Program, name: str, terms: tuple[Axis | None, ...]
-) -> Iterator[tuple[str, int, Axis]]:
-    """Find each term of a relation with facts that is a head, a query or a key."""
-    for rule in program.clauses.get(name, ()):
-        axis_by_variable: Mapping[str, Axis] = {
-            str(term): axis for term, axis in zip(rule.head.terms, terms, strict=True) if axis is not None
-        }
-        for literal in rule.body:
-            axes = tuple(axis_by_variable.get(str(term)) for term in literal.terms)
-            if literal.relation in program.clauses:
-                yield from _token_terms(program, literal.relation, axes)
-            elif literal.relation not in NAMES:
-                yield from (
-                    (literal.relation, place, axis) for place, axis in enumerate(axes) if axis is not None
-                )
-
-
 CPU = torch.device("cpu")
 NO_FACTS = Facts()
 
@@ -150,14 +104,11 @@ class Mask:
     Attributes:
         allowed: True where the query may attend to the key; a head axis only where the rules speak of heads.
         source: The place in `rules` of the first rule that allows a pair, -1 if none does.
-        n_dropped: How many facts named tokens that the request lacks.
     """
 
     allowed: Bool[Tensor, "*head query key"]
     source: Int[Tensor, "*head query key"]
     rules: tuple[Rule, ...]
-    warnings: tuple[str, ...]
-    n_dropped: int
 
     @property
     def empty_rows(self) -> Int[Tensor, "row axes"]:
@@ -166,43 +117,18 @@ class Mask:
 
 
 def compile_mask(
-    rules: str | Program,
-    shape: Shape,
-    facts: Facts = NO_FACTS,
-    arithmetic: Arithmetic = "integers",
-    strict: bool = True,
-    limit: int = LIMIT,
-    device: torch.device = CPU,
+    rules: str, shape: Shape, facts: Facts = NO_FACTS, arithmetic: Arithmetic = "integers"
 ) -> Mask:
     """Compile the rules of `attend`.
 
     Args:
-        rules: The text, or a program that was read before.
-        shape: Numbers of queries, keys and heads.
-        facts: Facts that the rules are joined with.
         arithmetic: "closed" computes only numbers that the facts or the tokens have, as PyNeuraLogic does.
-        strict: Refuse facts about tokens that the request lacks, and do not drop them.
-        limit: Largest number of bindings of any step; refused before they are allocated.
-        device: Where the mask is made; facts are copied there.
-
-    Raises:
-        RuleError: The rules cannot be read or checked, or allow no pair at all.
-        TooManyBindings: The pairs, or a join of facts, exceed the limit.
-        ValueError: A fact names a token that the request lacks.
     """
-    program = expand(parse(rules) if isinstance(rules, str) else rules)
-    warnings = check_values(program, facts)
+    program = expand(parse(rules))
     axes = axes_of(program, shape)
-    if shape.pairs > limit:
-        raise TooManyBindings(f"{shape.axes} are {shape.pairs:,} pairs, more than {limit:,}")
-    facts, n_dropped = keep_known_tokens(program, facts.to(device), axes, strict)
-    constants = torch.arange(max(axis.size for axis in axes), device=device)
-    grounder = Grounder(program, facts, arithmetic, constants, limit)
-    source = _find_sources(program, grounder, axes, device)
-    clauses = tuple(program.clauses[target(axes).relation])
-    if not bool((source >= 0).any()):
-        raise RuleError("the rules allow no pair at all", clauses[0].at)
-    return Mask(source >= 0, source, clauses, warnings, n_dropped)
+    grounder = Grounder(program, facts, arithmetic, torch.arange(max(axis.size for axis in axes)))
+    source = _find_sources(program, grounder, axes, CPU)
+    return Mask(source >= 0, source, tuple(program.clauses[target(axes).relation]))
 
 
 def _find_sources(

@@ -2,8 +2,7 @@
 
 Sourek et al. (arXiv:1508.05128), section 3, as PyNeuraLogic 0.9 computes: a rule's groundings are combined (SUM),
 transformed, aggregated per head (AVG), and multiplied by the head's weight; rules of one head are summed, then
-transformed. A head that has no grounding does not exist. A neural predicate is a head whose value a network computes,
-as in `score(I) <= n(I) | @scorer`.
+transformed. A head that has no grounding does not exist.
 """
 
 from collections.abc import Mapping
@@ -13,21 +12,20 @@ from graphlib import TopologicalSorter
 import torch
 from torch import Tensor, nn
 
-from models.rules.ground import LIMIT, Bindings, Grounder, no_variables, stack
-from models.rules.parse import parse
-from models.rules.special import Arithmetic
-from models.rules.syntax import IDENTITY, Literal, Program, Rule, RuleError, Transformation
 from tests.parity.attention.facts import Facts, Relation
 from tests.parity.attention.functions import (
     COMBINATIONS,
     TRANSFORMATIONS,
     aggregate,
-    check_values,
     is_valued,
     multiply,
     softmax,
 )
 from tests.parity.attention.macros import expand
+from tests.parity.rules.ground import Bindings, Grounder, no_variables, stack
+from tests.parity.rules.parse import parse
+from tests.parity.rules.special import Arithmetic
+from tests.parity.rules.syntax import IDENTITY, Literal, Program, Rule, Transformation
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +49,10 @@ class Outcome:
     Args:
         relations: Each head's terms in ascending order, and its values.
         groundings: Contributions of the rules, in the order of evaluation.
-        warnings: Sentences about rules that are legal and probably not intended.
     """
 
     relations: Mapping[str, Relation]
     groundings: tuple[Groundings, ...]
-    warnings: tuple[str, ...]
 
     def dense(self, name: str, length: int) -> tuple[Tensor, Tensor]:
         """Return the values of name(0), name(1), ... as rows, zero where there is none, and which of them there are."""
@@ -74,39 +70,24 @@ class RuleModel(nn.Module):
     Args:
         rules: The text, or a program that was read before.
         weights: Numbers or matrices by name; a parameter without gradients is fixed.
-        networks: Networks by the name of `@name`; each maps a batch of values, [grounding rows columns], to another.
         arithmetic: "closed" computes only numbers that the facts have, as PyNeuraLogic does.
-        limit: Largest number of bindings of any step.
-
-    Raises:
-        RuleError: The rules cannot be read, or name a weight or a network that is not given.
-        ValueError: A weight is not finite.
     """
 
     def __init__(
         self,
         rules: str | Program,
         weights: Mapping[str, Tensor],
-        networks: Mapping[str, nn.Module] | None = None,
         arithmetic: Arithmetic = "integers",
-        limit: int = LIMIT,
     ) -> None:
         super().__init__()
         program = expand(parse(rules) if isinstance(rules, str) else rules)
         self.program = Program(tuple(dict.fromkeys(program.rules)), program.transformations)
         self.weights = nn.ParameterDict(dict(weights))
-        self.networks = nn.ModuleDict(networks or {})
-        self._arithmetic, self._limit = arithmetic, limit
-        self._check_names()
+        self._arithmetic = arithmetic
 
     def forward(self, facts: Facts) -> Outcome:
-        """Evaluate every head.
-
-        Raises:
-            RuleError: The rules do not fit the facts, or values of a rule do not fit each other.
-        """
-        warnings = check_values(self.program, facts)
-        grounder = Grounder(self.program, facts, self._arithmetic, limit=self._limit)
+        """Evaluate every head."""
+        grounder = Grounder(self.program, facts, self._arithmetic)
         relations, groundings = dict[str, Relation](), list[Groundings]()
         for name in _in_order(self.program):
             rules = self.program.clauses[name]
@@ -115,19 +96,16 @@ class RuleModel(nn.Module):
             grounder.relations[name] = relations[name]  # it is looked up from now on
             grounder._clauses.pop(name, None)
             groundings += instances
-        return Outcome(relations, tuple(groundings), warnings)
+        return Outcome(relations, tuple(groundings))
 
     def _instantiate(self, rule: Rule, grounder: Grounder) -> Groundings:
         """Ground a rule and compute the value of each grounding."""
         bindings = grounder.ground(rule, no_variables(grounder.device))
         literals = [literal for literal in rule.body if is_valued(literal)]
-        try:
-            values = COMBINATIONS[rule.options.combination](
-                [self._value(literal, bindings, grounder) for literal in literals]
-            )
-            values = self._transform(rule.options.transformation, values)
-        except RuntimeError as error:
-            raise RuleError(f"values of {rule} do not fit each other: {error}", rule.at) from error
+        values = COMBINATIONS[rule.options.combination](
+            [self._value(literal, bindings, grounder) for literal in literals]
+        )
+        values = _transform(rule.options.transformation, values)
         if rule.options.softmax_over:
             over = rule.options.softmax_over
             row_terms = [variable for variable in rule.head.variables if variable not in over]
@@ -153,12 +131,6 @@ class RuleModel(nn.Module):
         weight: Tensor = self.weights[literal.weight]
         return multiply(weight if weight.dim() == 2 else weight.reshape(-1, 1), values)
 
-    def _transform(self, transformation: Transformation, values: Tensor) -> Tensor:
-        if transformation.is_network:
-            result: Tensor = self.networks[transformation.name](values)
-            return result
-        return TRANSFORMATIONS[transformation.name](values, *transformation.arguments)
-
     def _sum_rules(self, name: str, instances: list[Groundings], grounder: Grounder) -> Relation:
         """Aggregate each rule per head, weigh it, and sum the rules."""
         terms, values = list[Tensor](), list[Tensor]()
@@ -171,23 +143,15 @@ class RuleModel(nn.Module):
             values.append(self._weigh(instance.rule.head, result))
         heads, head = _unique(torch.cat(terms))
         total = aggregate("sum", torch.cat(values), head, len(heads))
-        return Relation(heads, self._transform(self.program.transformations.get(name, IDENTITY), total))
+        return Relation(heads, _transform(self.program.transformations.get(name, IDENTITY), total))
 
     def _dtype(self, grounder: Grounder) -> torch.dtype:
         values = (relation.values for relation in grounder.relations.values() if relation.values is not None)
         return next((value.dtype for value in values), torch.get_default_dtype())
 
-    def _check_names(self) -> None:
-        for name, weight in self.weights.items():
-            if not bool(weight.isfinite().all()):
-                raise ValueError(f"the weight {name} is not finite")
-        for literal in self.program.literals():
-            if isinstance(literal.weight, str) and literal.weight not in self.weights:
-                raise RuleError(f"the weight {literal.weight} of {literal} is not given", literal.at)
-        for rule in self.program.rules:
-            name = rule.options.transformation.name
-            if rule.options.transformation.is_network and name not in self.networks:
-                raise RuleError(f"the network @{name} is not given", rule.at)
+
+def _transform(transformation: Transformation, values: Tensor) -> Tensor:
+    return TRANSFORMATIONS[transformation.name](values, *transformation.arguments)
 
 
 def _in_order(program: Program) -> list[str]:

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import uvloop
 
-from service.calls import Caller, CallLost, Line, Listener, ShortHandle, locate
+from service.calls.caller import Caller, CallLost, Line, ShortHandle
+from service.calls.frames import locate
+from service.calls.listener import Listener
 from service.concurrency import cancel_and_wait
 from service.errors import StaleVersion
 from tests.service.parts import PATIENCE_S, wait_until

@@ -10,7 +10,7 @@ import redis
 
 from service.editing.editor import Editor
 from service.editing.operations import RunChecks
-from service.graph import layout, lookup
+from service.graph import layout, lookup, redis_keys
 from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica
 from tests.service.editing.conftest import StartEditor
@@ -50,7 +50,7 @@ def key_of(vandal: redis.Redis, id: str) -> str:
     sources = {key.split(b":")[2].decode() for key in rows(vandal) if b":graph:" in key}
     [source] = sources
     count = len([key for key in rows(vandal) if b":graph:" in key])
-    return layout.bucket(source, layout.bucket_of(id, count))
+    return redis_keys.bucket(source, layout.bucket_of(id, count))
 
 
 def flip(vandal: redis.Redis, key: str) -> None:

@@ -2,11 +2,13 @@
 
 import asyncio
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import redis
 from errata.wire import EditRequest
 
+from models.nkb.system import NkbSystem
 from service.editing import later
 from service.editing.editor import Editor
 from service.editing.evaluation.report import Evaluator
@@ -16,7 +18,19 @@ from service.ledger import keys
 from service.ledger.reports import Reports
 from service.metrics import metrics
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.requests import FRANCE, JAPAN, NO_WAIT, PERU, change, checksum, head, item, revert
+from tests.service.editing.requests import (
+    FRANCE,
+    JAPAN,
+    NO_WAIT,
+    PERU,
+    change,
+    checksum,
+    edits,
+    head,
+    item,
+    revert,
+    rollback,
+)
 from tests.service.parts import body_of, sample, wait_until
 from tests.service.toy import TABLE
 
@@ -84,6 +98,60 @@ async def test_a_commit_measures_its_own_report_while_too_many_wait(
 ) -> None:
     monkeypatch.setattr(later, "MAX_WAITING", 0)
     assert (await change(editor, PERU, "Cusco", wait_report=False))["report"]["report_state"] == "done"
+
+
+async def test_reports_that_wait_are_measured_in_common_passes(
+    editor: Editor, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead = Mock(side_effect=editor.later.evaluator.ask_ahead)
+    monkeypatch.setattr(Evaluator, "ask_ahead", ahead)
+    for question, answer in ((PERU, "Cusco"), (FRANCE, "Lyon"), (JAPAN, "Kyoto")):
+        await change(editor, question, answer, wait_report=False)
+    gate.set()
+    report = await show(editor, 3, wait_report=True)
+    assert [len(call.args[0]) for call in ahead.call_args_list] == [1, 2]
+    assert report["edits"][0]["generated_paraphrases"]
+
+
+async def test_reports_that_are_measured_together_say_what_each_says_alone(
+    nkb_editor: Editor, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corrections = [
+        (PERU, "Cusco"),
+        (FRANCE, "Lyon"),
+        ("What is Peru's capital city?", "Puno"),
+        ("Who leads the canteen?", "Ann"),
+    ]
+    compare = Mock(side_effect=NkbSystem.may_differ_in_steps, autospec=True)
+    monkeypatch.setattr(NkbSystem, "may_differ_in_steps", lambda *arguments: compare(*arguments))
+    findings = []
+    for n_together in (1, 64):
+        monkeypatch.setattr(later, "MAX_TOGETHER", n_together)
+        gate.clear()
+        compare.reset_mock()
+        first = await head(nkb_editor) + 1
+        for question, answer in corrections:
+            await edits(nkb_editor, item(question, answer, model="nkb"), wait_report=False)
+        gate.set()
+        reports = [await show(nkb_editor, first + n, wait_report=True) for n in range(len(corrections))]
+        assert max(len(call.args[2]) for call in compare.call_args_list) == min(n_together, 3) + 1
+        findings.append(
+            [
+                (
+                    [edit["generated_paraphrases"] for edit in report["edits"]],
+                    [
+                        (q["question"], q["probability"], q["follows"])
+                        for q in report["edits"][0]["near_questions"]
+                    ],
+                    [(q["question"], q.get("before"), q.get("after")) for q in report["side_effects"]],
+                    report["probes"],
+                )
+                for report in reports
+            ]
+        )
+        await rollback(nkb_editor, 0)
+    assert findings[0] == findings[1]
+    assert any(paraphrase.get("follows") for paraphrase in findings[0][0][0][0])
 
 
 async def test_a_report_that_dies_with_its_editor_is_missing(

@@ -56,6 +56,8 @@ async def test_a_client_asks_proposes_and_looks_back(app: FastAPI, url: str) -> 
         assert (answer["answer"], answer["version"]) == ("Lima", 0)
         old = await call(client, "ask", question="what is the capital of peru?", as_of="1975-03-31")
         assert old["as_of"] == "1975-03-31" < answer["as_of"]
+        causes = await call(client, "why", question="what is the capital of peru?", as_of="1975-03-31")
+        assert causes["answer"]["as_of"] == "1975-03-31"
         proposal = await call(client, "propose_correction", **EDIT, message="Bo left")
         assert (proposal["number"], proposal["state"], proposal["author"]) == (1, "open", "admin")
         assert proposal["report"]["edits"][0]["holds"]
@@ -93,6 +95,7 @@ async def test_a_refusal_of_a_route_is_an_error_of_the_tool(app: FastAPI, url: s
         ("ask", {"question": "q", "version": "new"}, ["version: has to be a whole number"]),
         ("ask", {"question": "x" * 10_001}, ["question: may have 10,000 characters"]),
         ("ask", {"question": "q", "as_of": "1975"}, ["as_of: is no day: write it as"]),
+        ("why", {"question": "q", "as_of": "1975"}, ["as_of: is no day: write it as"]),
         ("worklist", {"limit": 1_000}, ["limit: has to be 200 or less"]),
         (
             "propose_correction",

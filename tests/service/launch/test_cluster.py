@@ -144,3 +144,11 @@ def test_readers_and_neighbours_are_left_alone(tmp_path: Path, start: Start) -> 
     reader, neighbour = start(tmp_path / "ray" / "log", "r"), start(tmp_path / "ray2" / "log", "w")
     stop_orphans(tmp_path / "ray")
     assert [reader.poll(), neighbour.poll()] == [None, None]
+
+
+def test_a_launcher_imports_no_torch() -> None:
+    script = (
+        "import sys, service.launch.cluster, service.http.app, service.app; print('torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script]
+    assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout == "False\n"

@@ -29,7 +29,7 @@ from tests.cluster.running import ROOT, clean_environment
 from tests.service.ledger.writing import kill, pid_of
 from tests.service.parts import settings
 
-FROM_ENVIRONMENT = {"admin_key_sha256", "redis_url"}
+FROM_ENVIRONMENT = {"admin_key_sha256", "redis_url", "upstream_keys"}
 BESIDE_ANOTHER = {"max_replicas", "oidc"}  # --replicas 1-4, --oidc-issuer and so on
 
 

@@ -8,8 +8,7 @@ import pytest
 import redis
 
 from service.errors import LedgerCorrupt, NotFound, NotReady, StaleVersion
-from service.ledger import keys, snapshots
-from service.ledger import manifests as rows
+from service.ledger import block_store, keys, snapshots
 from service.ledger.commit import Commit, sha256
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tag, Tags
@@ -311,7 +310,7 @@ async def test_a_commit_whose_rows_are_lost_before_it_is_made_stores_them_again(
     for version in (4, 5, 6):
         await ledger.append(*writer.revert(version))
     commit, blocks = writer.rollback(6)
-    store, failures = rows.store, 2
+    store, failures = block_store.store, 2
 
     async def store_and_lose(*args: Any) -> None:
         nonlocal failures
@@ -321,7 +320,7 @@ async def test_a_commit_whose_rows_are_lost_before_it_is_made_stores_them_again(
             for block in blocks:
                 raw.unlink(keys.block(block.digest))
 
-    monkeypatch.setattr(rows, "store", store_and_lose)
+    monkeypatch.setattr(block_store, "store", store_and_lose)
     assert await ledger.append(commit, blocks) == commit.version
     assert failures == 0
     images = await snapshots.load(ledger, commit.version, BASES)
@@ -338,7 +337,7 @@ async def test_rows_that_are_lost_each_time_end_it_without_a_commit(
     async def lose(*args: Any) -> None:
         pass
 
-    monkeypatch.setattr(rows, "store", lose)
+    monkeypatch.setattr(block_store, "store", lose)
     with pytest.raises(NotReady, match="lost"):
         await ledger.append(*writer.edit())
     assert await ledger.head() == 2

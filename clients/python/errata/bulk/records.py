@@ -21,7 +21,7 @@ from errata.wire import ActiveEditList
 
 TABLES, WORKBOOKS, JSONL, JSON = (".csv", ".tsv"), (".xlsx", ".xlsm"), (".jsonl", ".ndjson"), ".json"
 CORRECTION = ("question", "answer", "paraphrases", "counterexamples", "model", "tests", "replaces")
-FACT = ("subject", "relation", "object", "act", "only", "begin", "end", "time", "unit", "rank")
+FACT = ("subject", "relation", "object", "act", "only", "begin", "end", "time", "unit", "rank", "source")
 DEFINITION = ("define", "holds", "label")
 ORIGIN = ("version", "id", "method")  # what an export says of the edit that became a line
 COLUMNS = (*CORRECTION, *FACT, *DEFINITION, *ORIGIN)

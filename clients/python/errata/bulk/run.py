@@ -15,7 +15,8 @@ from typing import Any, Unpack, cast
 
 from errata import wire
 from errata.bulk.batch import Batch, divide, foresee, mark_active, mark_duplicates
-from errata.bulk.line import DEFAULTS, OF_COMMITS, FileOptions, Line, Status
+from errata.bulk.line import Line, Status
+from errata.bulk.options import DEFAULTS, OF_COMMITS, FileOptions
 from errata.bulk.reader import read_corrections
 from errata.calls import Calls
 from errata.calls.edit import EditOptions

@@ -86,6 +86,7 @@ class AskCalls(Builder):
         model: str | None = None,
         version: int | None = None,
         min_version: MinVersion = "written",
+        as_of: date | str | None = None,
     ) -> Call[wire.WhyReport]:
         """Ask a question and tell why it is answered so: the edits and facts, who made them, and the answer without.
 
@@ -93,7 +94,7 @@ class AskCalls(Builder):
         """
         minimum = _resolve(min_version, version, self.last_version)
         query = {"question": question, "model": model, "version": version, "min_version": minimum}
-        return Call("GET", "/admin/why", wire.WhyReport, query=query)
+        return Call("GET", "/admin/why", wire.WhyReport, query={**query, "as_of": as_of and str(as_of)})
 
     @Method
     def scope(

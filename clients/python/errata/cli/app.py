@@ -31,16 +31,16 @@ PANELS = {
     "Propose": "review.propose review.proposals review.approve review.reject",
     "Knowledge graph": "graph.entities graph.entity graph.relation imports.import_ imports.export",
     "Senses of words": "ask.senses",
-    "Look": "history.log history.show history.diff ask.scope ask.why review.gaps review.reviews review.review "
+    "Look": "history.log history.show history.diff ask.scope ask.why gaps.gaps review.reviews review.review "
     "history.tags history.tag history.untag history.check history.replicas history.models history.memory",
-    ACCESS: "admin.whoami admin.audit",
-    "Keep": "admin.backup admin.restore",
-    "Programs": "admin.mcp",
+    ACCESS: "keys.whoami audit.audit",
+    "Keep": "backup.backup backup.restore",
+    "Programs": "mcp.mcp",
 }
 """Places of the commands in errata.cli.commands, by the panel of the help."""
 
 GROUPS = {
-    "keys": ("admin", ("list_", "create", "rotate", "revoke"), ACCESS, "Make, list, rotate and revoke keys."),
+    "keys": ("keys", ("list_", "create", "rotate", "revoke"), ACCESS, "Make, list, rotate and revoke keys."),
     "doc": (
         "doc",
         ("put", "get", "list_", "ask", "edit", "rm"),

@@ -16,8 +16,11 @@ from typer.models import OptionInfo, ParameterInfo
 
 from errata.address import DEFAULT_URL
 from errata.cli.errors import complain
-from errata.cli.options import Write, left_out, read_version
-from errata.cli.session import Key, Session, find_key, make_console
+from errata.cli.key import Key, find_key
+from errata.cli.options import read_version
+from errata.cli.page import make_console
+from errata.cli.session import Session
+from errata.cli.write import Write, left_out
 from errata.client import Errata
 from errata.errors import BadAddress, ErrataError, Refused
 

@@ -6,9 +6,11 @@ from rich.console import Console
 from rich.text import Text
 
 from errata import errors
+from errata.cli.key import Key
+from errata.cli.render.drawing import FLAGS
+from errata.cli.render.escaping import escape, make_printable
 from errata.cli.render.graph import draw_entities
-from errata.cli.render.text import FLAGS, escape, make_printable, plural
-from errata.cli.session import Key
+from errata.cli.render.text import plural
 from errata.cli.streams import Exit
 from errata.wire.wording import name_fields
 

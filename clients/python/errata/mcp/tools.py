@@ -35,6 +35,7 @@ REPLY = (
     "place",
     "nearby_edit",
     "away",
+    "upstream",
 )
 
 Question = Annotated[str, Field(description="A question in words.", max_length=10_000)]
@@ -88,9 +89,11 @@ class Tools:
         reply = await self._send("/v1/answers", _without_none(fields))
         return {name: reply.get(name) for name in REPLY}
 
-    async def why(self, question: Question, model: Model = None, version: Version = None) -> JSON:
+    async def why(
+        self, question: Question, model: Model = None, version: Version = None, as_of: AsOf = None
+    ) -> JSON:
         """Tell which corrections and facts an answer rests on, who made them, and the answer without them."""
-        fields = {"question": question, "model": model, "version": version}
+        fields = {"question": question, "model": model, "version": version, "as_of": as_of}
         return await self._read("/admin/why", _without_none(fields))
 
     async def find_facts(self, name: Annotated[str, Field(description="A name or its beginning.")]) -> JSON:

@@ -22,6 +22,7 @@ from openpyxl.worksheet._reader import COL_TAG, FORMULA_TAG, ROW_TAG, VALUE_TAG,
 from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 from openpyxl.xml.functions import iterparse
 
+from errata.tables.cells import NO_DATE
 from errata.tables.limits import (
     FREE_BOOK_BYTES,
     FREE_TEXTS,
@@ -31,7 +32,7 @@ from errata.tables.limits import (
     MAX_RATIO,
     MAX_UNPACKED_BYTES,
 )
-from errata.tables.workbook import NO_DATE, WorkbookError
+from errata.tables.workbook import WorkbookError
 
 # Chinese, Japanese and Korean dates and times, and Thai ones
 DATE_FORMATS = {*range(27, 37), *range(50, 59), *range(71, 82)}

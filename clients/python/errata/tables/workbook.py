@@ -5,14 +5,11 @@ A workbook (ECMA-376) is a zip archive of XML, whose cells are read row by row.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterator
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from math import isfinite
 from typing import TYPE_CHECKING, BinaryIO
 
+from errata.tables.cells import FORMULA_ERROR, NO_DATE, to_text
 from errata.tables.limits import MAX_CELLS, MAX_COLUMNS, MAX_ROW_CHARS, MAX_ROWS, MAX_UNPACKED_BYTES
 
 if TYPE_CHECKING:
@@ -22,10 +19,6 @@ SUFFIXES = (".xlsx", ".xlsm")
 # First bytes of a workbook, and of one that is locked or of 1997
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 NOT_READ = "Excel workbook that is locked by a password, or of Excel 97: save it as .xlsx without a password"
-NO_DATE = "#DATE!"  # text of a cell with a date that workbooks cannot hold
-FORMULA_ERROR = re.compile(r"#(?:DATE|REF|N/A|NAME|VALUE|DIV/0|NULL|NUM|SPILL|CALC)[!?]?", re.IGNORECASE)
-# Characters as ECMA-376 (22.9.2.19) writes them
-ESCAPES = re.compile(r"(?:_x[0-9A-Fa-f]{4}_)+")
 
 Row = tuple[int, list[str]]
 """The number of a row, counted from 1, and the texts of its cells up to the last one with a value."""
@@ -33,10 +26,6 @@ Row = tuple[int, list[str]]
 
 class WorkbookError(ValueError):
     """The workbook cannot be read; the text says why, and what to do."""
-
-
-DIGITS = 15  # decimal digits that every double holds
-MAX_PLAIN_CHARS = 40  # characters of a number that is written without an exponent
 
 
 def read_sheet(file: BinaryIO, sheet: str = "", hidden: Counter[str] | None = None) -> Iterator[Row]:
@@ -116,46 +105,6 @@ def list_texts(cells: list[Cell], hidden_columns: Container[int] = ()) -> list[s
             texts[cell["column"]] = text
     columns = range(1, max(texts, default=0) + 1)
     return [texts.get(column, "") for column in columns if column not in hidden_columns]
-
-
-def format_number(value: float) -> str:
-    """Write a number with the digits that all doubles hold, and without an exponent unless it would be very long."""
-    text = f"{value:.{DIGITS}g}"
-    plain = f"{Decimal(text):f}" if isfinite(value) else text
-    return plain if len(plain) <= MAX_PLAIN_CHARS else text
-
-
-def to_text(value: object) -> str:
-    """Return the text of a cell; README.md has the rule."""
-    match value:
-        case str():
-            return ESCAPES.sub(_unescape, value).replace("\r\n", "\n").replace("\r", "\n")
-        case None:
-            return ""
-        case bool():
-            return str(value).upper()
-        case float():
-            return format_number(value)
-        case datetime():
-            return (
-                f"{value:%Y-%m-%d}" if value.time() == time() else f"{value:%Y-%m-%d} {to_text(value.time())}"
-            )
-        case date():
-            return value.isoformat()
-        case time():
-            return value.isoformat("seconds" if value.second else "minutes")
-        case timedelta():
-            minutes, seconds = divmod(round(value.total_seconds()), 60)
-            return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
-    return str(value)
-
-
-def _unescape(run: re.Match[str]) -> str:
-    """Return the characters of escapes, as of a carriage return that XML would take for a line end."""
-    try:
-        return bytes.fromhex(run[0].replace("_x", "").replace("_", "")).decode("utf-16-be")
-    except UnicodeDecodeError:  # half a character
-        return run[0]
 
 
 def choose_sheet(book: Book, sheet: str) -> Sheet:

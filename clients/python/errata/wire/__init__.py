@@ -12,18 +12,35 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from errata.wire.admin import *
     from errata.wire.answers import *
+    from errata.wire.audit import *
+    from errata.wire.backups import *
     from errata.wire.base import *
     from errata.wire.documents import *
     from errata.wire.edits import *
     from errata.wire.graph import *
     from errata.wire.history import *
+    from errata.wire.mistakes import *
     from errata.wire.problems import *
     from errata.wire.report import *
+    from errata.wire.senses import *
     from errata.wire.state import *
+    from errata.wire.tags import *
+    from errata.wire.texts import *
     from errata.wire.worklist import *
 
-OFTEN = ("base", "problems", "answers", "state", "report", "edits")
-SELDOM = ("graph", "history", "documents", "worklist", "admin")
+OFTEN = ("base", "texts", "problems", "answers", "state", "report", "edits")
+SELDOM = (
+    "graph",
+    "history",
+    "documents",
+    "worklist",
+    "admin",
+    "senses",
+    "tags",
+    "audit",
+    "backups",
+    "mistakes",
+)
 
 
 def __getattr__(name: str) -> object:

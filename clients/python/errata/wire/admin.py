@@ -1,4 +1,4 @@
-"""Keys and the audit, names of versions, and backups: what an administrator looks after."""
+"""Keys of callers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, WithJsonSchema
 
-from errata.wire.base import CommitVersion, Request, Response, Version, check_name
+from errata.wire.base import Request, Response
+from errata.wire.texts import check_name
 
 Scope: TypeAlias = Literal["ask", "read", "propose", "edit", "admin"]
 
@@ -71,107 +72,8 @@ class KeyList(Response):
     keys: list[KeyState]
 
 
-class AuditEntry(Response):
-    """One call of an admin route."""
-
-    id: str
-    time: datetime
-    """When the call was made; the last one, if several are merged."""
-    first: datetime | None = None
-    """When the first of several merged calls was made."""
-    name: str
-    """The caller's name, "" for an unknown caller."""
-    by: str | None = None
-    """How the caller was authenticated."""
-    address: str
-    """Where the call came from."""
-    method: str
-    """The verb of HTTP."""
-    path: str
-    """The path that was called."""
-    summary: str = ""
-    """The request in a few words."""
-    status: int
-    code: str | None = None
-    """Code of the problem in the response, if it was one."""
-    version: CommitVersion | None = None
-    """Version of the commit that the call made, if it made one."""
-    request: str | None = None
-    """Id of the request, as in the logs."""
-    count: int = 1
-    """Number of equal calls that changed nothing and are merged; the entry describes the last."""
-    pending: bool = False
-    """True while calls are still added to the entry, for ten minutes at most; it then gets another id."""
-    restored: bool = False
-    """True if the entry came from a backup."""
-
-
-class AuditPage(Response):
-    """A page of entries, the newest first. The next page is asked with `next` as `before`; None ends the list.
-
-    A page that is not the last may be empty: a filter has left out all entries that were read for it.
-    """
-
-    entries: list[AuditEntry]
-    next: str | None = None
-
-
 class Whoami(Response):
     """The name and scopes of the key in the request."""
 
     name: str
     scopes: list[str]
-
-
-TAG = r"[A-Za-z][A-Za-z0-9._+-]{0,63}"  # begins with a letter, so that a command can take a tag or a number
-TAG_RULE = "may have 1 to 64 letters, digits and . _ + -, and begins with a letter"
-TagName = Annotated[str, check_name(TAG, TAG_RULE), WithJsonSchema({"type": "string", "pattern": f"^{TAG}$"})]
-
-
-class TagRequest(Request):
-    """The version to name; 0 is the base, before any edit."""
-
-    version: Version
-
-
-class Tag(Response):
-    """A name of a version, and its author (`by`)."""
-
-    name: str
-    version: Version
-    by: str
-    time: datetime
-
-
-class TagList(Response):
-    """Tags, the newest version first."""
-
-    tags: list[Tag]
-
-
-BACKUP_TYPE = "application/x-tar"
-SEAL = "sha256"  # last member of a backup, which names the SHA-256 of every byte before it
-
-
-class BackupHead(Response):
-    """The description of a backup, with its unix time in seconds and the checkpoint of each memory."""
-
-    format: int
-    version: Version
-    digest: str
-    created: float = 0.0
-    checkpoints: dict[str, str]
-
-
-class RestoreReceipt(Response):
-    """The receipt of a restore, with counts of data that were not there yet."""
-
-    version: Version
-    commits: int
-    """Number of restored commits."""
-    tags: int = 0
-    """Number of restored tags."""
-    keys: int
-    """Number of restored keys."""
-    audit: int
-    """Number of restored calls of the audit."""

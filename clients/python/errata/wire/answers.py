@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
-from errata.wire.base import CommitVersion, Day, Details, Name, Request, Response, Text, Version
+from errata.wire.base import Request, Response
 from errata.wire.problems import Problem
+from errata.wire.texts import CommitVersion, Day, Details, Name, Text, Version
 
 MAX_CONTEXT_CHARS, MAX_PASSAGES = 100_000, 100
 MAX_BATCH = 256
@@ -125,6 +126,8 @@ class AnswerFact(Response):
     """The unit of its number, which stands in `object`, too: a text, or the id of an entity."""
     rank: str = ""
     """"preferred", or "" for a normal one."""
+    source: str = ""
+    """The graph of a file that says it, "" for the file itself or an edit without one."""
     unlabelled: bool = False
     """Whether the object is called by its identifier, because no label of it is known at the version."""
 
@@ -225,6 +228,8 @@ class Answer(Response):
     """"stop" for a drawn answer that ended by itself or before a stop, "length" for one at its limit."""
     tokens: list[AnswerToken] | None = None
     """The tokens of a drawn answer, where `logprobs` asks for them."""
+    upstream: str = ""
+    """The upstream whose model gave the answer, which has no score then; "" for an edit's answer, and for ours."""
 
 
 class BatchRequest(Request):

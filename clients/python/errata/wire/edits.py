@@ -18,20 +18,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from errata.wire.base import (
-    CommitVersion,
-    Day,
-    Details,
-    Message,
-    Name,
-    Request,
-    Response,
-    Text,
-    Version,
-    say_instead,
-)
+from errata.wire.base import Request, Response
 from errata.wire.report import Report
 from errata.wire.state import ReplicaState
+from errata.wire.texts import CommitVersion, Day, Details, Message, Name, Text, Version, say_instead
 from errata.wire.wording import normalize_question
 
 MAX_EDITS = 1_000
@@ -129,6 +119,8 @@ class FactItem(Request):
     """The unit of a number, which is answered with it: a text, or the id of an entity."""
     rank: Literal["", "preferred"] = ""
     """"preferred" makes it the value of its relation, beside normal ones that hold as well."""
+    source: Annotated[str, Field(max_length=2_000)] = ""
+    """Who says it, such as the graph of a file."""
     only: Literal["graph"] | None = None
     """"graph" changes the graph alone, and no other memory."""
     create: bool = False

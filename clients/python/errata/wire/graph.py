@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from errata.wire.base import CommitVersion, Printable, Request, Response, Version
+from errata.wire.base import Request, Response
 from errata.wire.edits import CommitRequest, EditReceipt
+from errata.wire.texts import CommitVersion, Printable, Version
 
-Format = Literal["tsv", "csv", "xlsx", "nt", "nq", "ttl", "rdf", "jsonld", "srj", "wikidata"]
+Format = Literal["tsv", "csv", "xlsx", "nt", "nq", "ttl", "rdf", "jsonld", "srj", "srcsv", "wikidata"]
 
 
 class EntityFact(Response):
@@ -39,6 +40,8 @@ class EntityFact(Response):
     """"preferred", or "" for a normal one."""
     number: str = ""
     """The number, where the object is one with its unit."""
+    source: str = ""
+    """The graph of a file that says it, "" for the file itself or an edit without one."""
     added_in: Version = 0
     """The first version with the fact."""
 
@@ -74,6 +77,8 @@ class EntityList(Response):
 
     version: Version
     entities: list[EntityHead]
+    bearers: list[str] = Field(default_factory=list)
+    """Ids of the entities that a question means by the query: it is their name but for dashes, case and accents."""
 
 
 class GraphRelation(Response):
@@ -136,6 +141,8 @@ class ImportedTriple(Response):
     """Who made that."""
     is_left_out: bool = False
     """Whether the triple was left out for the sake of a person's edit."""
+    source: str = ""
+    """The graph of a file that says it, "" for the file itself or an edit without one."""
 
 
 class ImportCounts(Response):
@@ -192,7 +199,7 @@ class ImportOrder(CommitRequest, strict=False):  # values of a query are texts
         default_factory=list, max_length=256
     )
     """Columns of a table that are not called as their relation is, each as HEADING=RELATION; HEADING= leaves
-    the column out."""
+    the column out, and HEADING=@from, @to or @time makes it the period in which the facts of a row hold."""
     expected_version: Version | None = None
     strict: bool = False
     """Answer 409 `breaks_tests` if triples go against what a person edited, and 409 `similar_name` if a new

@@ -8,11 +8,12 @@ from typing import Literal
 from pydantic import AwareDatetime, Field, JsonValue
 
 from errata.wire.answers import Answer, AnswerFact
-from errata.wire.base import CommitVersion, Details, Response, Version
+from errata.wire.base import Response
 from errata.wire.edits import Kind
 from errata.wire.graph import ImportedTriple
 from errata.wire.report import Outcome
 from errata.wire.state import EditCounts, Hits
+from errata.wire.texts import CommitVersion, Details, Version
 
 
 class VersionHead(Response):
@@ -170,7 +171,7 @@ class ScopeCandidate(Response):
     """How likely both ask for the same; None where it was clear without the judge."""
     verdict: str
     """`answers`; `less_likely` than the one that does; `near`, so that the reply names it; `not_asked`;
-    `other_literal`, another number or code; `other_subject`; `far`."""
+    `other_literal`, another number or code; `other_subject`; `far`, or further than two other edits."""
     version: CommitVersion
     author: str
     message: str
@@ -242,6 +243,8 @@ class FactChange(Response):
     """The unit of its number; "" where the edit names none."""
     rank: str = ""
     """Its rank among values of the relation; "" where the edit names none."""
+    source: str = ""
+    """Who says it; "" where the edit names nobody."""
 
 
 class MemoryChange(Response):

@@ -6,8 +6,11 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from errata.wire.base import Details, Response, Version
+from errata.wire.base import Response
 from errata.wire.state import Capacity, EditCounts
+from errata.wire.texts import Details, Version
+
+OLDER_NAMES = {"expected": "before", "actual": "after", "answer": "after", "edited_in": "version"}
 
 
 class Link(Response):
@@ -17,7 +20,6 @@ class Link(Response):
     after: str | None = None
 
 
-OLDER_NAMES = {"expected": "before", "actual": "after", "answer": "after", "edited_in": "version"}
 OLDER_NAMES |= {"on_purpose": "follows", "asks_the_same": "follows"}
 """Names of an outcome's fields in reports that commits stored before there was one type of them."""
 

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
-from errata.wire.base import Details, Response, Version
+from errata.wire.base import Response
+from errata.wire.texts import Details, Version
 
 
 class Hits(Response):

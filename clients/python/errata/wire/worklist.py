@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
 
-from errata.wire.base import FOUR_WEEKS_S, CommitVersion, Day, Details, Message, Request, Response, Version
+from errata.wire.base import Request, Response
 from errata.wire.edits import Item
 from errata.wire.history import EditDetail
 from errata.wire.report import Report
+from errata.wire.texts import FOUR_WEEKS_S, CommitVersion, Day, Details, Message, Version
 
 MAX_PROPOSED = 200
 ProposalState = Literal["open", "approved", "rejected", "expired"]

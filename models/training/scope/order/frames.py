@@ -15,7 +15,7 @@ from pathlib import Path
 from more_itertools import map_reduce
 
 from models.training.scope.crowds.families import expand
-from models.training.scope.facts import read_rows
+from models.training.scope.written import read_rows
 
 FOLDER = Path(__file__).parent
 SLOT = "{v}"

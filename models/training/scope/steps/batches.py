@@ -17,14 +17,16 @@ from models.encoder.weights import find
 from models.packs.pack import Pack
 from models.scope.judge import MAX_TOKENS
 from models.scope.readings import pack_tokens
+from models.scope.values import spell_values
 from models.scope.wordings.mentions import N_MARKS, NO_MARK, mark_mentions
 from models.scope.wordings.names import NameWeights, WordReader
 from models.training.kit.plan import Plan
 from models.training.scope.crowds.pairs import CrowdPairs
-from models.training.scope.facts import TrainingPair, WrittenFact
+from models.training.scope.facts import TrainingPair
 from models.training.scope.order.pairs import OrderPairs
 from models.training.scope.pairs import PairMaker, Source
 from models.training.scope.wordnet import FOLDER as WORDNET
+from models.training.scope.written import WrittenFact
 from models.training.texts.relations import RelationText
 
 WAITING = 32  # batches that each process has ready
@@ -97,7 +99,7 @@ def read_tokens(tokenizer: Tokenizer, pairs: Sequence[TrainingPair]) -> tuple[Id
     """Read both texts of each pair as the judge does."""
 
     def read(texts: list[str]) -> Ids:
-        rows = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+        rows = [encoding.ids for encoding in tokenizer.encode_batch([*map(spell_values, texts)])]
         return [ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]] for ids in rows]
 
     return read([pair.first for pair in pairs]), read([pair.second for pair in pairs])

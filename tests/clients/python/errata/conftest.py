@@ -22,6 +22,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import ValidationError
 
+from service.graph.linking.folding import search_key
+
 KEY = "right-key"
 AT_ONCE = Retry(first_pause_s=0.001, longest_pause_s=0.01)
 
@@ -171,9 +173,14 @@ def _writing_routes(app: FastAPI, tiny: Any) -> None:
 def _graph_routes(app: FastAPI, tiny: Any) -> None:
     @app.get("/v1/entities")
     async def entities(q: str, limit: int = 20, version: int = 3) -> Any:
-        matches = [entity for entity in tiny.entities if entity.label.casefold().startswith(q.casefold())]
+        matches = [entity for entity in tiny.entities if search_key(entity.label).startswith(search_key(q))]
         heads = [wire.EntityHead.model_validate(entity.model_dump()) for entity in matches[:limit]]
-        return wire.EntityList(version=version, entities=heads)
+        bearers = [
+            entity.id
+            for entity in matches
+            if search_key(q) in map(search_key, (entity.label, *entity.aliases))
+        ]
+        return wire.EntityList(version=version, entities=heads, bearers=bearers)
 
     @app.get("/v1/entities/{id:path}")
     async def entity(id: str) -> Any:

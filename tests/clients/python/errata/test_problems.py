@@ -34,6 +34,7 @@ def test_every_code_of_the_service_has_its_class_here(code: str) -> None:
     shared_classes = {
         "InvalidInput": "Malformed",
         "MalformedJson": "Malformed",
+        "UpstreamSlow": "UpstreamFailed",
         "Internal": "Faulty",
         "LedgerCorrupt": "Faulty",
     }

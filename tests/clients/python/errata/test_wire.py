@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from errata import wire
-from errata.wire.problems import describe_mistake
+from errata.wire.mistakes import describe_mistake
 from pydantic import ValidationError
 
 Q = {"question": "What is the capital of Peru?"}

@@ -15,22 +15,17 @@ from models.confidence import Confidence
 from models.graph.knowledge import Entity, Fact, Mention
 from models.kit.text import MASK
 from models.system import UNSURE, Ask, Reply
+from models.thu_ernie.align import Link, Vocabulary
 from models.thu_ernie.answer import NO_CANDIDATES, NO_ENTITY, NO_FACT, Aligner, Reading
-from models.thu_ernie.candidates import (
-    FEATURE_LIMIT,
-    NO_ROW,
-    TOO_MANY,
-    Alignment,
-    align,
-    list_neighbours,
-    list_texts,
-)
+from models.thu_ernie.candidates import FEATURE_LIMIT, NO_ROW, Alignment, align, list_neighbours, list_texts
 from models.thu_ernie.checkpoint import minilm_vocabulary
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityTable, EntityView
 from models.thu_ernie.explain import explain
-from models.thu_ernie.reader import FoundRow, Model, RowFinder
-from models.thu_ernie.row import CUT, Link, Vocabulary, cut, lay_mask
+from models.thu_ernie.finder import FoundRow, RowFinder
+from models.thu_ernie.links import TOO_MANY
+from models.thu_ernie.reader import Model
+from models.thu_ernie.row import CUT, cut, lay_mask
 from tests.models.thu_ernie.answering.conftest import ADA, ANSWERS, KIM, SIZE
 
 Build = Callable[..., Ask]

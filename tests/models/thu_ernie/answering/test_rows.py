@@ -10,8 +10,9 @@ from models.graph.knowledge import Entity, Fact
 from models.graph.statement import RELATION
 from models.thu_ernie.checkpoint import TABLE, load, minilm_weights, save
 from models.thu_ernie.entities.table import NO_ENTITY, EntityTable, EntityView, row_name
+from models.thu_ernie.finder import FoundRow, RowFinder
 from models.thu_ernie.heads import ErnieAnswers
-from models.thu_ernie.reader import BatchRows, FoundRow, Model, RowFinder
+from models.thu_ernie.reader import BatchRows, Model
 from tests.models.thu_ernie.answering.conftest import ANSWERS, KIM, SIZE
 
 

@@ -14,7 +14,7 @@ from models.memory import EditRefused, FieldsChange, Material, Options
 from models.thu_ernie.entities.facts import GraphFacts
 from models.thu_ernie.entities.memory import EntityMemory, RowsFields
 from models.thu_ernie.entities.table import EntityTable, EntityView, write_table
-from models.thu_ernie.reader import RowFinder
+from models.thu_ernie.finder import RowFinder
 
 SIZE, MARGIN = 24, 2.0
 NODES = ("kim", "ada", "oslo", "rome", "lima", "acme", "=1.80 m", "=1.70 m")

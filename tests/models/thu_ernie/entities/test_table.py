@@ -1,7 +1,4 @@
-"""Vectors are looked up from the map as they were converted; an edit stands in front of it and never writes to it.
-
-The authors' text files become a table, in pieces; a line that is no vector or no id is named.
-"""
+"""Vectors are looked up from the map as they were written; an edit stands in front of it and never writes to it."""
 
 import json
 from pathlib import Path
@@ -14,6 +11,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from models.kit.checkpoint import CheckpointError, read_verified
+from models.thu_ernie.align import Link, Vocabulary
 from models.thu_ernie.checkpoint import DEFAULT, TABLE
 from models.thu_ernie.entities import table as files
 from models.thu_ernie.entities.table import (
@@ -24,11 +22,10 @@ from models.thu_ernie.entities.table import (
     EntityNames,
     EntityTable,
     EntityView,
-    convert,
     write_table,
 )
-from models.thu_ernie.row import Link, Row, Vocabulary, collate
-from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector, write_sources
+from models.thu_ernie.row import Row, collate
+from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector
 
 
 def test_rows_are_looked_up_in_the_order_that_is_asked_for(table: EntityTable) -> None:
@@ -86,10 +83,10 @@ def test_a_file_that_is_missing_or_damaged_is_named(name: str, folder: Path) -> 
     content = (folder / name).read_bytes()
     for damaged_bytes in (content[: len(content) // 2], b"", b"\xff" * 80):
         (folder / name).write_bytes(damaged_bytes)
-        with pytest.raises(CheckpointError, match=f"{name}.*convert it again"):
+        with pytest.raises(CheckpointError, match=f"{name}.*fetch it again"):
             EntityTable.open(folder, SIZE)
     (folder / name).unlink()
-    with pytest.raises(CheckpointError, match=f"{name}.*convert it again"):
+    with pytest.raises(CheckpointError, match=f"{name}.*fetch it again"):
         EntityTable.open(folder, SIZE)
 
 
@@ -116,55 +113,17 @@ def test_the_digest_is_that_of_the_files(folder: Path, table: EntityTable) -> No
     assert table.digest == read_verified(folder, FILES).digest
 
 
-def test_a_tab_at_the_end_of_a_line_is_no_number(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path, ["1\t2\t3\t4\t", "-1e-3\t.5\t+6\t7"], ["2", "Q1\t0", "Q2\t1"])
-    convert(*sources, tmp_path)
-    expected = np.array([[1, 2, 3, 4], [-1e-3, 0.5, 6, 7]], np.float32)
-    assert load_file(tmp_path / ROWS)["rows"][1:].tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize(
-    ("vectors", "sentence"),
-    [
-        (
-            ["1\t2", "3"],
-            r"entity2vec.vec, rows counted from line 1: the number of columns changed from 2 to 1",
-        ),
-        (["1\t2", "3\t4\t5"], "the number of columns changed from 2 to 3 at row 2"),
-        (["1\t2", "", "3\t4"], "line 2: expected numbers between tabs, found none"),
-        (["1\t2", "3\tx"], "rows counted from line 1: could not convert string 'x'"),
-        (["1\t2", "nan\t4"], "line 2: a number is not finite in 32 bits"),
-        (["1\t2", "3\t1e39"], "line 2: a number is not finite in 32 bits"),
-    ],
-)
-def test_a_line_that_is_no_vector_is_named(vectors: list[str], sentence: str, tmp_path: Path) -> None:
-    sources = write_sources(tmp_path, vectors, ["2", "Q1\t0", "Q2\t1"])
-    with pytest.raises(CheckpointError, match=sentence):
-        convert(*sources, tmp_path / "table")
-
-
 @pytest.mark.parametrize(
     ("ids", "sentence"),
     [
-        (["2", "Q1\t0", "Q2 1"], "entity2id.txt, line 3: expected a name, a tab and an id"),
-        (["2", "Q1\t0", "Q2\t-1"], "line 3: expected a name, a tab and an id"),
-        (["3", "Q1\t0", "Q2\t1"], "its first line says '3' entities, and 2 follow"),
-        (["2", "Q1\t0", "Q2\t2"], "the entity Q2 has the id 2, and the table has 2 vectors"),
-        (["2", "Q1\t0", "Q1\t1"], "the entities of the ids 0 and 1 have one name"),
-        (["2", "Q1\t0", "Q2\t0"], "two entities have the id 0"),
+        ([("Q1", 0), ("Q2", 2)], "the entity Q2 has the id 2, and the table has 2 vectors"),
+        ([("Q1", 0), ("Q1", 1)], "the entities of the ids 0 and 1 have one name"),
+        ([("Q1", 0), ("Q2", 0)], "two entities have the id 0"),
     ],
 )
-def test_a_line_that_is_no_id_is_named(ids: list[str], sentence: str, tmp_path: Path) -> None:
-    sources = write_sources(tmp_path, ["1\t2", "3\t4"], ids)
+def test_an_id_that_does_not_fit_is_named(ids: list[tuple[str, int]], sentence: str, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=sentence):
-        convert(*sources, tmp_path / "table")
-
-
-def test_names_that_are_not_text_are_named(tmp_path: Path) -> None:
-    vectors, ids = write_sources(tmp_path, ["1\t2"], ["1", "Q1\t0"])
-    ids.write_bytes(b"1\nQ\xff\t0\n")
-    with pytest.raises(CheckpointError, match="line 2: expected a name"):
-        convert(vectors, ids, tmp_path / "table")
+        write_table(tmp_path / "table", 2, [np.ones((2, 2), np.float32)], ids)
 
 
 NAMES_OF_ENTITIES = st.lists(

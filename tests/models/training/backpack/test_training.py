@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from models.backpack.reader import Reader, Speller
+from models.backpack.reader import Reader
+from models.backpack.speller import Speller
 from models.training.backpack import training
 from models.training.backpack.texts import Texts
 from models.training.kit.plan import Plan

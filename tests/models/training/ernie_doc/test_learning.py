@@ -7,8 +7,9 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from models.ernie_doc.checkpoint import WORDS, Checkpoint, load, minilm_weights, save
+from models.ernie_doc.checkpoint import Checkpoint, load, save
 from models.ernie_doc.config import ErnieDocConfig
+from models.ernie_doc.minilm import WORDS, minilm_weights
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reader import Packing, Reader
 from models.training.ernie_doc.batch import NONE, collate, draw_rows, read_memories

@@ -9,7 +9,7 @@ import torch
 from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact, Mention
 from models.kbert.checkpoint import add_adapters
-from models.kbert.heads import Encoder
+from models.kbert.encoder import Encoder
 from models.kbert.query import link_mentions
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kit.text import WordPieces

@@ -16,7 +16,8 @@ from models.packs.pack import WORLD, Pack
 from models.training.__main__ import TRAININGS
 from models.training.kit.plan import Plan, read_plan
 from models.training.kit.scale import fit_scale
-from models.training.texts.phrasings import HANDS, read_phrasings, retype
+from models.training.texts.phrasings import HANDS, read_phrasings
+from models.training.texts.typing import retype
 
 
 @dataclass(frozen=True)

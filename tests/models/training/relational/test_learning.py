@@ -11,8 +11,9 @@ from models.graph.knowledge import Entity, Fact, Mention
 from models.relational.answer import NO_PATH, Answerer, Sources
 from models.relational.checkpoint import Model
 from models.relational.explain import explain
+from models.relational.program import EditedRule, RuleProgram
 from models.relational.question import TextReader
-from models.relational.rule import EditedRule, RuleProgram, WalkRule
+from models.relational.rule import WalkRule
 from models.relational.subgraph import EntityNeighbours, inverse_label
 from models.relational.system import RelationalSystem
 from models.system import Ask, Reply

@@ -10,11 +10,11 @@ import torch
 
 from models.encoder.minilm import MiniLM
 from models.packs.pack import WORLD, Pack
-from models.training.scope.facts import WrittenFacts, read_facts, split_facts
 from models.training.scope.pairs import Source
 from models.training.scope.relations import Read, deal_relations
 from models.training.scope.training import PLAN
 from models.training.scope.trials import read_near
+from models.training.scope.written import WrittenFacts, read_facts, split_facts
 from models.training.texts.relations import Relations
 
 # Offset, file, part of speech, words with their numbers, pointers (symbol, offset, part, words), a gloss.

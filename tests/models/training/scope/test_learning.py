@@ -20,7 +20,7 @@ from models.scope.wordings.names import NO_NAMES
 from models.training.kit.progress import Progress
 from models.training.kit.run import Run
 from models.training.scope import training
-from models.training.scope.facts import TrainingPair, WrittenFacts
+from models.training.scope.facts import TrainingPair
 from models.training.scope.pairs import Source
 from models.training.scope.steps import learning
 from models.training.scope.steps.batches import Batch, Batches, PoolMaker, read_tokens, write_batch
@@ -28,6 +28,7 @@ from models.training.scope.steps.learning import Learning
 from models.training.scope.steps.net import COSINE, Net
 from models.training.scope.training import PLAN, Setup, read_weights, write
 from models.training.scope.trials import ask_written
+from models.training.scope.written import WrittenFacts
 from models.training.texts.relations import Relations
 
 SMALL = PLAN.change(batch=16, pool=64, warmup=1, lr=1e-3, head_lr=5e-3, dropout=0.0)

@@ -14,7 +14,7 @@ import pytest
 from models.packs.pack import WORLD, Pack
 from models.training.packs.names import read_names
 from models.training.scope.crowds.crowd import invent_crowd, read_words
-from models.training.scope.facts import ALIKE, TrainingPair, WrittenFacts, read_facts, split_facts
+from models.training.scope.facts import TrainingPair
 from models.training.scope.names import Names
 from models.training.scope.order.frames import (
     SLOT,
@@ -30,6 +30,7 @@ from models.training.scope.pairs import PairMaker, Source, read_forms
 from models.training.scope.relations import Read
 from models.training.scope.training import PLAN
 from models.training.scope.trials import CROWDS, FOLLOWS, read_crowds, read_near
+from models.training.scope.written import ALIKE, WrittenFacts, read_facts, split_facts
 
 PLAIN = {"same": 0.4, "with_statement": 0.0, "sentences": 0.0, "fact_share": 0.0}
 DIFFERENT = set(PLAN.different.numbers)

@@ -16,8 +16,9 @@ from models.training.kit.run import Run
 from models.training.thu_ernie import exam, training
 from models.training.thu_ernie.exam import NO_SCALE, Drawer, calibrate
 from models.training.thu_ernie.learning import Learning, collate_questions, near_loss
-from models.training.thu_ernie.questions import NO_TARGET, World
+from models.training.thu_ernie.questions import NO_TARGET
 from models.training.thu_ernie.training import Setup, write_rows
+from models.training.thu_ernie.world import World
 from tests.models.training import toys
 
 

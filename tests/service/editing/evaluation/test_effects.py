@@ -62,18 +62,20 @@ def test_a_system_that_names_reachable_questions_is_asked_only_those() -> None:
     edited_questions = [TRAINING_QUESTIONS[-1], PERU.lower(), *PACK_QUESTIONS]
     probes = choose([PERU], edited_questions)
     assert probes.questions == [*(q for q in PACK_QUESTIONS if q != PERU), TRAINING_QUESTIONS[-1]]
-    assert probes.covered_wordings == {
-        normalize_question(q) for q in ({*PACK_QUESTIONS, *TRAINING_QUESTIONS} - {PERU})
-    }
+    wordings = {normalize_question(q) for q in [*PACK_QUESTIONS, *TRAINING_QUESTIONS]}
+    assert {w for w in wordings if not probes.covers(w)} == {normalize_question(PERU)}
+    assert probes.count_without({normalize_question(PERU)}) == len(wordings) - 1
 
 
 def test_of_very_many_reachable_questions_only_the_likeliest_are_asked() -> None:
     questions = [f"Subject {n}?" for n in range(3 * MAX_CHOSEN)]
     probes = choose(["What?"], questions, training=questions)
     assert probes.questions == [*PACK_QUESTIONS, *questions[:MAX_CHOSEN]]
-    assert probes.covered_wordings == {
-        normalize_question(q) for q in [*PACK_QUESTIONS, *questions[:MAX_CHOSEN]]
-    }
+    assert [q for q in questions if probes.covers(normalize_question(q))] == questions[:MAX_CHOSEN]
+    n_asked = len(PACK_QUESTIONS) + MAX_CHOSEN
+    assert probes.count_without(set()) == n_asked
+    assert probes.count_without({normalize_question(questions[0])}) == n_asked - 1
+    assert probes.n_unmeasured == 2 * MAX_CHOSEN
 
 
 def test_a_model_without_a_pack_has_no_probes() -> None:

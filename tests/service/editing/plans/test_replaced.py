@@ -7,8 +7,14 @@ import pytest
 from errata.wire import EditItem
 from pydantic import ValidationError
 
+from models.nkb.memory import BANK
+from service.editing.draft import EditorState
 from service.editing.editor import Editor
+from service.editing.evaluation.lineage import Value
 from service.editing.operations import GetEdit, RunChecks
+from service.editing.planned_edit import PlannedEdit
+from service.editing.plans.conflicts import find_named
+from service.ledger.commit import EDITS_PER_COMMIT, EditRecord, Triple
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import PERU, check, edits, head, item, revert
 from tests.service.graph.requests import answers, checksums, define, fact, import_file, tsv, values
@@ -60,6 +66,28 @@ async def test_whom_an_edit_replaces_has_to_be_one_edit_in_force(
     refused = await edits(nkb_editor, correction(HOURS, "nine to five", replaces=[name]))
     assert (refused["status"], refused["field"]) == (422, "edits.0.replaces")
     assert says in refused["detail"]
+
+
+def test_many_edits_that_replace_others_are_compared_with_those_alone() -> None:
+    class CountedName(str):
+        n_compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            CountedName.n_compared += 1
+            return super().__eq__(other)
+
+        __hash__ = str.__hash__
+
+    records = [
+        EditRecord(f"e{n}", "nkb", CountedName(BANK), f"Who is {n}?", "he", (), "", "", n * EDITS_PER_COMMIT)
+        for n in range(100)
+    ]
+    earlier = {record.id: record for record in records}
+    state = EditorState((), earlier, frozenset(earlier), {}, {})
+    for n in range(100):
+        edit = PlannedEdit(n, "nkb", BANK, "", "Who?", "he", replaces=(n, f"e{99 - n}"))
+        assert find_named(edit, state) == [f"e{n}", f"e{99 - n}"]
+    assert CountedName.n_compared <= 4 * len(records)
 
 
 async def test_an_edit_that_was_replaced_is_not_replaced_again(nkb_editor: Editor) -> None:
@@ -148,6 +176,22 @@ async def test_a_value_beside_one_that_a_person_set_and_one_taken_away_count_too
     await fact(respecting_editor, "Skelby", "phone", "555 99" if act == "set" else "555 01", act=act)
     refused = await import_file(respecting_editor, tsv(("Skelby", "phone", "555 01")), strict=True)
     assert refused["code"] == "breaks_tests"
+
+
+async def test_a_value_with_another_dash_is_the_same_value(respecting_editor: Editor) -> None:
+    await fact(respecting_editor, "Skelby", "phone", "555-99", act="set")
+    again = await import_file(respecting_editor, tsv(("Skelby", "phone", "555‑99")), strict=True)
+    assert again["code"] == "nothing_to_do"
+    await fact(respecting_editor, "Skelby", "phone", "555-99", act="remove")
+    refused = await import_file(respecting_editor, tsv(("Skelby", "phone", "555‑99")), strict=True)
+    assert refused["code"] == "breaks_tests"
+
+
+def test_a_fact_gives_a_value_that_is_shown_with_another_dash() -> None:
+    triple = Triple("n:skelby", "phone", "555‑99", "set")
+    record = EditRecord("e1", "atlas", "graph", "", "", (), "triple", "", 0, {}, triple)
+    assert Value("555-99", "", "", "555-99").is_of(record, triple)
+    assert not Value("555 99", "", "", "555 99").is_of(record, triple)
 
 
 async def test_the_same_file_again_is_nothing_new_and_makes_no_version(respecting_editor: Editor) -> None:

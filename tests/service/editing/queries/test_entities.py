@@ -31,6 +31,13 @@ async def removed_values(editor: Editor, id: str, version: int | None = None) ->
     return [(fact["object"], fact["added_in"], fact["removed_in"]) for fact in state["removed_facts"]]
 
 
+async def test_a_search_says_which_entities_the_text_names(editor: Editor) -> None:
+    await import_file(editor, tsv(("Île–Vert", "capital", "Oz"), ("Île–Vert Bridge", "capital", "Oz")))
+    for text, ids in (("Ile-Vert", ["n:île-vert"]), ("Ile", []), ("Georgia", ["Q1428", "Q230"])):
+        page = EntityList.model_validate_json((await editor.call(FindEntities(text, 5, None))).body)
+        assert sorted(page.bearers) == ids
+
+
 async def test_an_answer_is_what_the_wire_promises(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco")
     peru = EntityState.model_validate_json((await editor.call(GetEntity("Q419", None))).body)

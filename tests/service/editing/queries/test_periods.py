@@ -79,6 +79,13 @@ async def test_of_several_heads_the_one_who_holds_the_office_on_the_day_is_the_a
         "Cal Ost",
         "Cal Ost, Dee Ray",
     ]
+    in_words = ("in 2005", "in 2012", "on 3 May 2013", "in the 1990s")
+    assert [await ask(editor, f"P6 of Riverton {day}?", TODAY) for day in in_words] == [
+        "Ina Dorn",
+        "Cal Ost, Ina Dorn",
+        "Cal Ost",
+        None,
+    ]
     periods = [(f["object"], f["begin"], f["end"]) for f in (await entity(editor, "Q900001"))["facts"]]
     assert periods == [
         ("Ina Dorn", "2001-05-02", "2012"),
@@ -221,3 +228,51 @@ async def test_a_difference_shows_when_its_facts_hold(editor: Editor) -> None:
     assert (height.time, height.unit) == ("2024", "foot")
     assert "Riverton · mayor · Ina Dorn · from 2019 to 2023-05" in draw_fact_change(mayor).plain
     assert draw_fact_change(height).plain.startswith("+ Riverton · height · 12 foot · of 2024  add")
+
+
+OFFICES = (
+    "City,Mayor,Took office,Left office\nRiverton,Ina,2001,2012-05\nNordby,Jo,2005,\nRiverton,Cal,2012-06,\n"
+)
+WIDE = {"format": "csv", "subject": "City", "column": ["Took office=@from", "Left office=@to"]}
+
+
+async def test_columns_of_a_table_date_the_facts_of_their_rows(editor: Editor) -> None:
+    receipt = await import_file(editor, OFFICES.encode(), **WIDE)
+    assert receipt["counts"]["n_replaced"] == 0
+    facts = (await entity(editor, "n:riverton"))["facts"]
+    assert [(f["relation"], f["object"], f["begin"], f["end"]) for f in facts] == [
+        ("Mayor", "Ina", "2001", "2012-05"),
+        ("Mayor", "Cal", "2012-06", ""),
+    ]
+    assert await ask(editor, MAYOR, "2005-01-01") == "Ina"
+    assert await ask(editor, MAYOR, TODAY) == "Cal"
+    later = OFFICES.replace("Cal,2012-06,", "Cal,2012-06,2020") + "Riverton,Bo,2020,\n"
+    receipt = await import_file(editor, later.encode(), **WIDE)
+    assert [row["before"] for row in receipt["counts"]["rows"] if "before" in row] == ["Cal"]
+    assert await ask(editor, MAYOR, TODAY) == "Bo"
+    assert await ask(editor, MAYOR, "2015-01-01") == "Cal"
+
+
+@pytest.mark.parametrize("heading", ["from", "since", "begin"])
+async def test_a_table_of_facts_has_columns_of_begin_and_end(editor: Editor, heading: str) -> None:
+    end = {"from": "to", "since": "until", "begin": "end"}[heading]
+    table = f"subject,relation,object,{heading.title()},{end}\nRiverton,mayor,Ina,2001,2012\n"
+    await import_file(editor, table.encode())
+    [fact] = (await entity(editor, "n:riverton"))["facts"]
+    assert (fact["begin"], fact["end"]) == ("2001", "2012")
+
+
+async def test_a_date_that_is_none_is_named_with_its_row_and_column(editor: Editor) -> None:
+    receipt = await import_file(editor, OFFICES.replace("2012-06", "last June").encode(), **WIDE)
+    assert receipt["counts"]["rejected_lines"] == [
+        {
+            "line": 4,
+            "code": "syntax",
+            "reason": "'last June' in column Took office is no date: write 1889 or 1889-03-31",
+        }
+    ]
+    twice = {**WIDE, "column": ["Took office=@from", "Left office=@from"]}
+    assert (
+        "two columns are the relation @from"
+        in (await import_file(editor, OFFICES.encode(), **twice))["detail"]
+    )

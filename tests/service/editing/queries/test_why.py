@@ -68,6 +68,19 @@ async def test_the_wording_that_matched_is_named_with_its_probability(nkb_editor
     assert (report.without.answer, report.without.edits) == ("Lima", [])
 
 
+async def test_an_answer_of_another_day_is_explained_as_of_that_day(start_editor: StartEditor) -> None:
+    async with start_editor(systems=TOYS) as editor:
+        mayor = {"subject": "Riverton", "relation": "mayor", "act": "add"}
+        ina = {**mayor, "object": "Ina", "begin": "2001", "end": "2012"}
+        bo = {**mayor, "object": "Bo", "begin": "2001", "end": "2012"}
+        await edits(editor, {**mayor, "object": "Cal", "begin": "2013"}, bo)
+        edit = (await edits(editor, ina))["report"]["edits"][0]["id"]
+        answer = make_answer("Ina", "atlas", [edit], []) | {"as_of": "2005-01-01"}
+        report = await why(editor, "Who is the mayor of Riverton?", answer)
+        assert report.without is not None
+        assert report.without.answer == "Bo"
+
+
 @pytest.mark.parametrize("act", ["set", None])
 async def test_a_fact_is_named_and_the_older_one_answers_without_it(
     start_editor: StartEditor, act: str | None

@@ -13,7 +13,7 @@ HEADER = "subject,relation,object\n"
 
 
 def test_columns_may_stand_in_any_order_with_others_between_them() -> None:
-    output = read("note,Object,source,Predicate,SUBJECT\nx,Paris,web,capital,France\n", "csv")
+    output = read("note,Object,place,Predicate,SUBJECT\nx,Paris,web,capital,France\n", "csv")
     assert output.results == (Row("fact", "France", "capital", "Paris", "", 2, False),)
 
 

@@ -212,3 +212,48 @@ def test_results_of_sparql_as_json_are_read_as_terms() -> None:
 def test_other_results_of_sparql_are_refused(file: bytes, reason: str) -> None:
     with pytest.raises(GraphFileError, match=reason):
         list(GraphFileReader().read(BytesIO(file)))
+
+
+TABLE = '''s,p,o\r
+http://www.wikidata.org/entity/Q419,http://www.wikidata.org/prop/direct/P36,http://www.wikidata.org/entity/Q2868\r
+http://www.wikidata.org/entity/Q419,http://www.w3.org/2000/01/rdf-schema#label,"Peru, ""the\nland"""\r
+_:b0,urn:x:opened,1889-03-31T00:00:00Z\r
+_:b0,urn:x:height,8.848860000000001E3\r
+"http://e/a,b",urn:x:code,007\r
+"http://e/a,b",urn:x:code,\r
+Peru,urn:x:code,7\r
+http://e/a,urn:x:code\r
+http://www.wikidata.org/entity/Q419,http://www.wikidata.org/entity/Q2868,7\r
+'''
+
+
+@pytest.mark.parametrize("format", [None, "csv", "srcsv"])
+def test_results_of_sparql_as_csv_are_read_as_terms(format: str | None) -> None:
+    output = read(TABLE, format)
+    assert output.format == "srcsv"
+    assert output.facts == [
+        ("Q419", "P36", "Q2868"),
+        ("_:b0", "opened", "1889-03-31"),
+        ("_:b0", "height", "8848.86"),
+        ("http://e/a,b", "code", "007"),
+    ]
+    assert [row.object for row in output.rows if row.kind == "label"] == ['Peru, "the land"']
+    assert output.skipped == {"empty_cell": 1}
+    assert output.reasons == [
+        "the subject or the relation is a text, and not an IRI",
+        "2 columns instead of 3",
+        "Q2868 stands where a relation belongs: SELECT ?subject ?relation ?object",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [(b'"http://e/a', "line 3: unexpected end of data"), (b"http://e/\xe9,urn:x:p,1", "line .*utf-8")],
+)
+def test_results_as_csv_with_a_fault_end_the_file(rest: bytes, reason: str) -> None:
+    with pytest.raises(GraphFileError, match=reason):
+        read(b"s,p,o\nhttp://e/a,urn:x:p,1\n" + rest)
+
+
+def test_a_table_of_facts_by_name_is_no_result() -> None:
+    assert read("subject,relation,object\nhttp://e/a,capital,Lima\n").format == "csv"

@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import TooLarge
-from service.graph.formats import reader as bounds
-from service.graph.formats.reader import BLOCK_BYTES, GraphFileReader, open_unpacked
+from service.graph.formats import lines as bounds
+from service.graph.formats.lines import BLOCK_BYTES, open_unpacked
+from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError
-from service.graph.imports.bucket_builder import LINES_PER_WRITE, Spool, SpooledRow
+from service.graph.imports.spool import LINES_PER_WRITE, Spool, SpooledRow
 from tests.service.graph.formats.drive import read
 
 FILES = {
@@ -64,7 +65,7 @@ def test_a_damaged_file_gives_rows_rejections_or_one_error(format: str, places: 
 def test_a_format_nobody_knows_is_refused_with_the_ones_there_are() -> None:
     with pytest.raises(
         GraphFileError,
-        match="no format 'xml': choose one of tsv, csv, xlsx, nt, nq, ttl, rdf, jsonld, srj, wikidata",
+        match="no format 'xml': choose one of tsv, csv, xlsx, nt, nq, ttl, rdf, jsonld, srj, srcsv, wikidata",
     ):
         GraphFileReader("xml")
 
@@ -118,7 +119,19 @@ def test_empty_lines_without_end_are_not_held_before_the_format_is_known() -> No
 
 def test_a_row_can_be_stored_as_json() -> None:
     row = read(FILES["tsv"]).rows[0]
-    assert json.loads(json.dumps(row)) == ["fact", "France", "capital", "Paris", "", 1, False, [], False, []]
+    assert json.loads(json.dumps(row)) == [
+        "fact",
+        "France",
+        "capital",
+        "Paris",
+        "",
+        1,
+        False,
+        [],
+        False,
+        [],
+        "",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from service.graph.formats.row import GraphFileError, plain_number
+from service.graph.formats.cleaning import plain_number
+from service.graph.formats.row import GraphFileError
 from tests.service.graph.formats.drive import read
 
 XSD, TYPE = "http://www.w3.org/2001/XMLSchema#", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"

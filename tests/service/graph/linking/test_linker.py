@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.graph.linking.folding import search_key
 from service.graph.linking.linker import Linker
-from service.graph.linking.name_index import Span
-from service.graph.linking.words import search_key, unlinkable
+from service.graph.linking.search import Span
+from service.graph.linking.words import unlinkable
 from tests.hypotheses import examples
 
 ALPHABET = "aAbß 1\u0301é.'’中ก가İ\u00a0"

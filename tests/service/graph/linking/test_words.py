@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.graph.linking import name_index
+from service.graph.linking.characters import JOINS
+from service.graph.linking.folding import fold, fold_text, search_key
 from service.graph.linking.linker import Linker
-from service.graph.linking.words import JOINS, fold, fold_text, search_key
 
 
 def linker_with(*names: str) -> Linker:

@@ -53,6 +53,7 @@ async def test_answers_to_users_count_and_other_answers_do_not(http: httpx.Async
     assert "gave     3 answers, the last just now" in (await run("show", peru)).stdout
     assert "gave 3 answers, the last just now" in (await run("show", "1")).stdout
     assert "gave     3 answers" in (await run("why", PERU)).stdout
+    assert "as_of: is no day: write it as" in (await run("why", PERU, "--as-of", "1975")).stderr
 
 
 async def test_active_edits_are_listed_by_their_hits(

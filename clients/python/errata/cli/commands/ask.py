@@ -10,9 +10,11 @@ import typer
 from rich.text import Text
 
 from errata.cli.options import At, Words
+from errata.cli.render.drawing import make_table
+from errata.cli.render.escaping import make_printable, one_line
 from errata.cli.render.explanation import draw_explanation
 from errata.cli.render.graph import draw_senses
-from errata.cli.render.text import make_printable, make_table, milliseconds, one_line, percent, plural
+from errata.cli.render.text import milliseconds, percent, plural
 from errata.cli.session import Session
 from errata.cli.streams import Exit
 from errata.request import Call, build
@@ -51,7 +53,8 @@ def ask(
         at: Answer from this version, or this tag.
         min_version (VERSION): Wait for at least this version.
         as_of (DAY): Answer with the facts that are current on this day, as 2026-11-28; today without it.
-        model: Which system answers; without it the surest of all, or the service's choice.
+        model: Which system answers, or a model behind edits (team/NAME); without it the surest of all, or the
+            service's choice.
         kg: none answers without the knowledge graph.
         context (TEXT|@FILE): Answer from this text; may be repeated.
         candidate: One of the possible answers; may be repeated.
@@ -144,7 +147,9 @@ def print_answer(session: Session, answer: Answer, verbose: bool, names_model: b
 def list_notes(answer: Answer, verbose: bool, names_model: bool) -> list[str]:
     """List the version of an answer, how sure it is, and what it rests on."""
     notes = [f"version {answer.version}"]
-    if answer.answer is not None:
+    if answer.upstream:
+        notes.append(f"by the model of {answer.upstream}, no edit")
+    elif answer.answer is not None:
         notes.append(f"{percent(answer.score)} sure")
     elif verbose and answer.best:
         notes.append(f"the best guess, {one_line(answer.best)}, is {percent(answer.score)} likely")
@@ -177,16 +182,19 @@ def scope(session: Session, question: str, model: str | None = None, at: At = No
     session.run(call, "Comparing with the edits", draw_scope)
 
 
-def why(session: Session, question: str, model: str | None = None, at: At = None) -> None:
+def why(
+    session: Session, question: str, model: str | None = None, at: At = None, as_of: str | None = None
+) -> None:
     """Tell what answers a question: which edit or fact, who made it, when and why, and what would answer without it.
 
     Args:
         question: The question, in quotes.
         model: Which system answers; by default the one that the service chose.
+        as_of (DAY): Answer with the facts that are current on this day, as 2026-11-28; today without it.
     """
     from errata.cli.render.scope import draw_why
 
-    session.run(session.calls.why(question, model=model, version=at), "Asking", draw_why)
+    session.run(session.calls.why(question, model=model, version=at, as_of=as_of), "Asking", draw_why)
 
 
 def senses(

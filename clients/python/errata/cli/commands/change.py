@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from errata.cli.commands.ask import show_answer
-from errata.cli.options import At, Undo, Words, Write, make, parse_setting
+from errata.cli.options import At, Words, parse_setting
 from errata.cli.render.graph import draw_rules
 from errata.cli.session import Session
+from errata.cli.write import Undo, Write, make
 from errata.wire import ModelCard
 
 PROGRAM, RULE = "rules/program", "rule"  # the memory of rules, and the kind of its changes

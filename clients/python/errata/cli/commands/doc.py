@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from errata.cli.commands.ask import show_answer
-from errata.cli.options import At, DocumentWrite, Words, Write, make
+from errata.cli.options import At, Words
 from errata.cli.render.graph import draw_document, draw_document_list
 from errata.cli.session import Session
+from errata.cli.write import DocumentWrite, Write, make
 from errata.wire.documents import DOCUMENT, DOCUMENTS, FileType, MediaType
 
 MARKDOWN = {".md", ".markdown"}

@@ -11,15 +11,19 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from errata.bulk.line import BATCH_SIZE, BatchOptions
+from errata.bulk.options import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
 from errata.calls.edit import EditOptions
-from errata.cli.commands.review import asked_model, close_gap, find_gap
-from errata.cli.options import Undo, Write, make, parse_setting, read_version, require_success, show_receipt
-from errata.cli.render.bulk import REPORT_SUFFIXES, describe_progress, draw_run, format_report
+from errata.cli.commands.gaps import asked_model, close_gap, find_gap
+from errata.cli.options import parse_setting, read_version
+from errata.cli.progress import ProgressDisplay
+from errata.cli.render.bulk import describe_progress, draw_run
+from errata.cli.render.bulk_report import REPORT_SUFFIXES, format_report
+from errata.cli.render.escaping import escape
 from errata.cli.render.receipt import MAX_SHOWN, draw_head, draw_receipt
-from errata.cli.render.text import escape, plural
-from errata.cli.session import ProgressDisplay, Session, check_writable
+from errata.cli.render.text import plural
+from errata.cli.session import Session, check_writable
+from errata.cli.write import Undo, Write, make, require_success, show_receipt
 from errata.errors import ErrataError, NothingToDo
 from errata.wire import MAX_EDITS, EditReceipt, Report
 

@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from errata.cli.options import At, Write, make
+from errata.cli.options import At
 from errata.cli.render.graph import draw_entity, draw_entity_list
 from errata.cli.session import Session, is_terminal
 from errata.cli.streams import Exit
+from errata.cli.write import Write, make
 from errata.errors import AddOrSet, NotFound
 from errata.wire import Act
 
@@ -128,13 +129,8 @@ def entity(session: Session, words: list[str], at: At = None) -> None:
 def find_id(session: Session, name: str, at: int | None) -> str | None:
     """Return the id of the one entity of a name; None where no name begins so. Otherwise list them, and end."""
     reply = session.send(session.calls.entities(name, version=at), "Looking for the name")
-    ids = [
-        entity.id
-        for entity in reply.value.entities
-        if name.casefold() in (label.casefold() for label in (entity.label, *entity.aliases))
-    ]
-    if len(ids) == 1:
-        return ids[0]
+    if len(reply.value.bearers) == 1:
+        return reply.value.bearers[0]
     if not reply.value.entities:
         return None
     session.show(reply, draw_entity_list)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from errata.cli.options import Time, read_version, restate
+from errata.cli.commands.question_list import compare_answers
+from errata.cli.options import At, Time, read_version, restate
 from errata.cli.render.commits import draw_commit, draw_diff, draw_log, draw_tags
 from errata.cli.render.scope import draw_edit
 from errata.cli.render.status import draw_check, draw_memory, draw_models, draw_replicas
@@ -17,7 +19,7 @@ from errata.cli.session import Session
 from errata.cli.streams import Exit
 from errata.errors import NotFound
 
-LIMIT = 20
+LIMIT, BUDGET = 20, 100
 Name = Annotated[str, typer.Argument(help="The name: a letter, then letters, digits and . _ + -")]
 EDIT_ID = re.compile(r"[0-9a-f]{12}")
 
@@ -107,14 +109,31 @@ def untag(session: Session, name: Name) -> None:
 
 
 def check(
-    session: Session, last: bool = False, list_replaced: Annotated[bool, typer.Option("--replaced")] = False
+    session: Session,
+    last: bool = False,
+    list_replaced: Annotated[bool, typer.Option("--replaced")] = False,
+    questions: Path | None = None,
+    model: str | None = None,
+    before: At = None,
+    at: At = None,
+    budget: Annotated[int, typer.Option(min=1, max=10_000)] = BUDGET,
 ) -> None:
     """Ask the questions of all edits, and the tests that came with them: does every correction still hold?
+
+    With --questions it asks a list of your own before and after an edit, of a model behind edits, too.
 
     Args:
         last: Show the last check; do not ask again.
         list_replaced: List the questions, too, that a later edit was to answer.
+        questions (FILE): Ask these, one a line, at two versions, and show what changes.
+        model: With --questions, which system answers, or a model behind edits (team/NAME).
+        before: With --questions, the earlier version; the one before the later if left out.
+        at: With --questions, the later version; the newest if left out.
+        budget: With --questions, how many requests of a model behind edits may be made; a longer list is refused.
     """
+    if questions is not None:
+        compare_answers(session, questions, model, before, at, budget)
+        return
     call = session.calls.last_check(list_replaced) if last else session.calls.check(list_replaced)
     report = session.run(call, "Asking the questions of all edits", draw_check)
     faults = report.broken, report.overwritten, report.failing_tests, report.other_answers

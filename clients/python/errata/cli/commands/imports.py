@@ -12,10 +12,13 @@ from typing import BinaryIO
 import typer
 
 from errata.bulk.records import make_rows
-from errata.cli.options import At, Import, Write, require_success
+from errata.cli.options import At
+from errata.cli.progress import ProgressDisplay
+from errata.cli.render.escaping import make_printable, one_line
 from errata.cli.render.receipt import draw_import
-from errata.cli.render.text import make_printable, one_line, plural
-from errata.cli.session import ProgressDisplay, Session, check_writable, is_terminal
+from errata.cli.render.text import plural
+from errata.cli.session import Session, check_writable, is_terminal
+from errata.cli.write import Import, Write, require_success
 from errata.tables.delimiter import read_headings
 from errata.tables.workbook import WorkbookError
 from errata.tables.writer import SUFFIXES, format_table, warn_of_formulas
@@ -52,8 +55,8 @@ def import_(
         subject (COLUMN): The file is a table with a row for each thing, whose name is in this column; the others are
             its facts.
         sheet: The sheet of a workbook that has several.
-        column (HEADING=RELATION): A column that is not called as its relation is; HEADING= leaves it out; may be
-            repeated.
+        column (HEADING=RELATION): A column that is not called as its relation is; HEADING= leaves it out, and
+            HEADING=@from, @to or @time makes it the period of a row's facts; may be repeated.
         keep_corrections: Leave out what goes against the edits of people.
     """
     if rejected is not None:

@@ -1,19 +1,18 @@
-"""The result of a file of corrections: its commits, how its lines ended, the first to look at; and its report file."""
+"""The result of a file of corrections: its commits, how its lines ended, the first to look at."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.bulk.line import Line, Status
+from errata.bulk.line import Status
 from errata.bulk.run import FileRun
+from errata.cli.render.drawing import draw_change, make_table
+from errata.cli.render.escaping import escape, make_printable, one_line
 from errata.cli.render.receipt import draw_receipt, draw_replication, summarize_warnings
-from errata.cli.render.text import draw_change, escape, make_printable, make_table, one_line, plural
+from errata.cli.render.text import plural
 from errata.wire import EditReceipt
 
 MAX_SHOWN = 10
@@ -26,8 +25,6 @@ MEANING_OF_STATUS = {
     "taken back": "made before, and taken back since",
     "not sent": "not there yet",
 }
-CSV, JSONL = ".csv", ".jsonl"
-REPORT_SUFFIXES = (JSONL, CSV)
 
 
 def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
@@ -173,22 +170,3 @@ def _draw_notable_lines(run: FileRun, statuses: Sequence[Status]) -> list[Text]:
         )
         parts.append(Text(rest, style="dim"))
     return parts
-
-
-def format_report(lines: Sequence[Line], suffix: str) -> str:
-    """Return the text of a report file, a row for each line."""
-    rows = [line.to_row() for line in lines]
-    if suffix == JSONL:
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    out = io.StringIO(newline="")
-    table = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
-    table.writeheader()
-    for row in rows:
-        cells: dict[str, object] = {}
-        for name, value in row.items():
-            if isinstance(value, list):
-                cells[name] = " | ".join(map(str, value))
-            else:
-                cells[name] = str(value).lower() if isinstance(value, bool) else value
-        table.writerow(cells)
-    return out.getvalue()

@@ -7,6 +7,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata import wire
+from errata.cli.render.drawing import draw_page, make_table
+from errata.cli.render.escaping import one_line
 from errata.cli.render.graph import (
     describe_act,
     describe_change,
@@ -18,15 +20,7 @@ from errata.cli.render.graph import (
 )
 from errata.cli.render.outcomes import Row, draw_outcomes, list_changes, list_edit, list_fact, list_undone
 from errata.cli.render.receipt import PACK_AND_EDITS, draw_details, draw_effects, draw_other_answers
-from errata.cli.render.text import (
-    age,
-    draw_page,
-    make_table,
-    one_line,
-    plural,
-    short_digest,
-    shorten,
-)
+from errata.cli.render.text import age, plural, short_digest, shorten
 from errata.cli.render.worklist import describe_hits
 
 MAX_SUBJECT_LETTERS = 48

@@ -19,7 +19,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from errata.cli.render.text import draw_answer, figure, make_table, one_line, percent
+from errata.cli.render.drawing import draw_answer, make_table
+from errata.cli.render.escaping import one_line
+from errata.cli.render.text import figure, percent
 
 RESTS_ON, READ = "●", "○"
 PIECE = "##"  # begins a token that goes on with the one before it

@@ -10,7 +10,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.text import escape, make_table, one_line, plural
+from errata.cli.render.drawing import make_table
+from errata.cli.render.escaping import escape, one_line
+from errata.cli.render.text import plural
 
 MAX_ALIASES = 3
 MAX_EFFECTS = 40  # triples with an effect on other values that are shown
@@ -68,10 +70,11 @@ def draw_fact_change(change: wire.FactChange) -> Text:
 
 
 def describe_qualifiers(fact: wire.FactChange | wire.EntityFact) -> list[str]:
-    """Describe the period of a fact and its rank; what it does not have is left out."""
+    """Describe the period of a fact, its rank and its source; what it does not have is left out."""
     bounds = {"from": fact.begin, "to": fact.end, "of": fact.time}
     period = " ".join(f"{word} {one_line(text)}" for word, text in bounds.items() if text)
-    return [part for part in (period, one_line(fact.rank)) if part]
+    source = f"source {one_line(fact.source)}" if fact.source else ""
+    return [part for part in (period, one_line(fact.rank), source) if part]
 
 
 def draw_memory_change(change: wire.MemoryChange) -> Text:

@@ -12,8 +12,10 @@ from rich.style import Style
 from rich.text import Text
 
 from errata import wire
+from errata.cli.render.drawing import draw_answer, draw_change, make_table
+from errata.cli.render.escaping import one_line
 from errata.cli.render.graph import describe_change, is_import
-from errata.cli.render.text import draw_answer, draw_change, make_table, one_line, percent, plural
+from errata.cli.render.text import percent, plural
 from errata.wire import Outcome
 
 EMPTY = "nothing"  # a graph that says nothing is not unsure

@@ -10,6 +10,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata import wire
+from errata.cli.render.drawing import FLAGS, make_table
+from errata.cli.render.escaping import escape, one_line
 from errata.cli.render.graph import describe_act, describe_change, draw_triples, group_facts, is_fact
 from errata.cli.render.outcomes import (
     Row,
@@ -21,15 +23,7 @@ from errata.cli.render.outcomes import (
     list_fact,
     list_undone,
 )
-from errata.cli.render.text import (
-    FLAGS,
-    escape,
-    make_table,
-    milliseconds,
-    one_line,
-    plural,
-    seconds,
-)
+from errata.cli.render.text import milliseconds, plural, seconds
 from errata.wire import EditReceipt, EditReport, Outcome
 from errata.wire.wording import name_fields, normalize_question
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from errata.cli.render.drawing import draw_answer, make_table
+from errata.cli.render.escaping import one_line
 from errata.cli.render.graph import describe_change, is_fact, is_import, read_rows
-from errata.cli.render.text import draw_answer, make_table, one_line, percent, shorten
+from errata.cli.render.text import percent, shorten
 from errata.cli.render.worklist import describe_hits
 from errata.wire import Answer, AnswerFact, Cause, EditDetail, ScopeReport, WhyReport
 
@@ -18,7 +20,7 @@ VERDICTS = {
     "not_asked": "asks for something else",
     "other_literal": "another number or code",
     "other_subject": "about another subject",
-    "far": "reads too differently",
+    "far": "too far, or others are nearer",
 }
 
 
@@ -103,7 +105,7 @@ def draw_imported(cause: Cause, answer: Answer) -> list[Text]:
 
 
 def _draw_given(answer: Answer) -> Text:
-    confidence = "" if answer.answer is None else f" · {percent(answer.score)} sure"
+    confidence = "" if answer.answer is None or answer.upstream else f" · {percent(answer.score)} sure"
     details = f"version {answer.version}{confidence} · by {answer.model}"
     return Text.assemble(draw_answer(answer.answer), (f"  {details}", "dim"))
 
@@ -111,6 +113,8 @@ def _draw_given(answer: Answer) -> Text:
 def _describe_base(answer: Answer) -> str:
     if answer.answer is None:
         return answer.reason_text or "the model declines."
+    if answer.upstream:
+        return f"a model of the upstream {answer.upstream} answered."
     return f"this is what {answer.model} learnt."
 
 

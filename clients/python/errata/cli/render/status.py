@@ -10,17 +10,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata import wire
+from errata.cli.render.drawing import draw_page, make_table
 from errata.cli.render.outcomes import Row, draw_section, draw_tests
 from errata.cli.render.receipt import PACK
-from errata.cli.render.text import (
-    age,
-    draw_page,
-    figure,
-    make_table,
-    percent,
-    plural,
-    short_digest,
-)
+from errata.cli.render.text import age, figure, percent, plural, short_digest
 
 UNSURE_BELOW = "unsure_below"  # detail of a model: the probability below which it declines
 

@@ -8,10 +8,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata import wire
+from errata.cli.render.drawing import make_table
+from errata.cli.render.escaping import one_line
 from errata.cli.render.graph import describe_change
 from errata.cli.render.receipt import draw_receipt
-from errata.cli.render.text import age, make_table, one_line, plural, shorten
-from errata.wire.base import Details
+from errata.cli.render.text import age, plural, shorten
+from errata.wire.texts import Details
 
 KINDS = {"declined": "no answer", "uncovered": "no fact covers it", "near": "an edit is near"}
 MAX_MEMBERS = 5  # things of a group that are named

@@ -12,7 +12,8 @@ import httpx
 import pytest
 import typer
 from errata.cli.app import build_cli
-from errata.cli.session import find_key, show_spinner
+from errata.cli.key import find_key
+from errata.cli.spinner import show_spinner
 from fastapi.responses import PlainTextResponse
 from rich.console import Console
 from typer.testing import CliRunner

@@ -11,8 +11,9 @@ from random import Random
 from typing import Any
 
 import pytest
+from errata.tables.cells import NO_DATE
 from errata.tables.limits import FREE_TEXTS, MAX_ELEMENTS, MAX_PART_BYTES
-from errata.tables.workbook import NO_DATE, WorkbookError, describe_fault, read_sheet
+from errata.tables.workbook import WorkbookError, describe_fault, read_sheet
 from errata.tables.writer import format_table
 from openpyxl import Workbook
 from openpyxl.xml.constants import SHEET_MAIN_NS

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from errata.wire import EditRequest, Request
-from errata.wire.problems import locate, point_out
+from errata.wire.mistakes import locate, point_out
 from pydantic import ValidationError
 
 from service.http.openai.requests import ChatRequest, ResponseRequest

@@ -60,6 +60,13 @@ def test_a_name_that_several_bear_lists_them(run: Any, two_perus: Any) -> None:
     assert "Say which one is meant: `errata entity ID`." in result.stderr
 
 
+def test_a_name_without_its_accents_opens_the_thing_that_bears_it(run: Any, tiny: Any) -> None:
+    for id, label in (("v", "Île Verdane"), ("w", "Île Verdane Bridge")):
+        tiny.entities.append(tiny.entities[0].model_copy(update={"id": id, "label": label, "aliases": []}))
+    assert lines(run("entity", "Ile Verdane"))[0] == "Île Verdane  v"
+    assert "Say which one is meant" in run("entity", "Ile Ver").stderr
+
+
 def test_the_graph_cannot_steer_the_terminal(run: Any, tiny: Any) -> None:
     tiny.entities[0] = tiny.entities[0].model_copy(update={"label": "Peru\x1b[2J [bold]x[/bold]"})
     for rows in (run("entity", "wd:Q419"), run("entities", "Peru")):

@@ -7,8 +7,8 @@ import io
 import pytest
 from errata import errors
 from errata.cli.errors import complain
+from errata.cli.key import Key
 from errata.cli.render.receipt import summarize_warnings
-from errata.cli.session import Key
 from errata.wire import Problem
 from rich.console import Console
 

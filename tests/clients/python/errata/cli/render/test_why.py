@@ -52,3 +52,11 @@ def test_what_was_learnt_has_no_cause_and_a_near_edit_is_named() -> None:
     assert read(None, body={"nearby_edit": near})[-1] == (
         "near, and not sure enough: edit e3, Peru's mayor?  30 %"
     )
+
+
+def test_a_model_of_an_upstream_is_named_without_a_score() -> None:
+    lines = read("Lima", body={"model": "team/tiny", "upstream": "team", "score": 0.0})
+    assert lines == [
+        "Lima  version 3 · by team/tiny",
+        "No edit and no fact: a model of the upstream team answered.",
+    ]

@@ -1,0 +1,1 @@
+"""The language of rules: from text to every binding of a rule's variables, without any value or mask."""
