@@ -54,6 +54,7 @@ def page(service: Service) -> list[Sample]:
 def test_a_start_names_what_it_waits_for(service: Service) -> None:
     lines = [line for line in service.read_output().splitlines() if line.endswith("...")]
     assert [line.split()[:2] for line in lines] == [
+        ["Errata", "is"],
         ["Starting", "Ray"],
         ["Starting", "Ray"],
         ["Loading", "nkb,"],
