@@ -15,3 +15,4 @@ SYSTEMS = {
 DEFAULT_SYSTEMS = ("nkb", "kbert")
 # Names of the systems whose edits have a scope, so that they can stand before another model's answers.
 WITH_SCOPE = ("nkb",)
+WITH_GRAPH = ("kbert", "relational", "thu-ernie")  # names of the systems that read the graph

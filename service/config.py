@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from models.system import Thresholds
-from models.systems import DEFAULT_SYSTEMS, SYSTEMS, WITH_SCOPE
+from models.systems import DEFAULT_SYSTEMS, SYSTEMS, WITH_GRAPH, WITH_SCOPE
 from service.access.rate_limits import Rate
 from service.graph.imports.spool import ImportLimits
 from service.ledger.connection import FORMS
@@ -289,6 +289,10 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         None,
         description="file with a text a line; no edit answers in a conversation whose system prompt has one of them",
     )
+    upstream_facts: bool = Field(
+        False,
+        description="put facts that curators edited about a question's names before upstreams whose mode is on",
+    )
     upstream_open: bool = Field(
         False, description="let callers without a key use upstreams, whose calls cost money"
     )
@@ -378,6 +382,12 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
             )
         if models := sorted(self.upstreams.keys() & {AUTO, *self.systems}):
             raise ValueError(f"--upstream names {models[0]!r}, which is a model here: give it another name")
+        if self.upstream_facts and set(self.systems.values()) <= {
+            SYSTEMS[name] for name in SYSTEMS if name not in WITH_GRAPH
+        }:
+            raise ValueError(
+                f"--upstream-facts needs a model that reads the graph: serve {WITH_GRAPH[0]}, too"
+            )
         names = {*self.upstream_key_file, *(name.partition("/")[0] for name in self.upstream_mode)}
         if unknown := sorted(names - {ALL, *self.upstreams}):
             raise ValueError(f"there is no upstream {unknown[0]!r}: add --upstream {unknown[0]}=ADDRESS")

@@ -26,6 +26,7 @@ from service.http import openapi
 from service.http.auth import Guard
 from service.http.auto import AutoRouter
 from service.http.deployment_client import EditorClient
+from service.http.edited_facts import FactFinder
 from service.http.failures import install_handlers
 from service.http.middleware.audit import AuditMiddleware
 from service.http.middleware.compression import CompressionMiddleware
@@ -86,13 +87,13 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     pool = Pool(upstreams := build_upstreams(settings), metrics.set_upstream_refused)
     worklist, sightings, hits = _build_tallies(settings, access)
     on_gap = None if sightings is None else sightings.add
+    fact_finder = FactFinder(models) if settings.upstream_facts else None
     if upstreams:
         matcher = Matcher(models, settings.model_to_correct, settings.scope_replaces, hits.add, on_gap)
-        app.state.upstream_requests = UpstreamRequests(upstreams, Gateway(pool, matcher).respond)
+        app.state.upstream_requests = UpstreamRequests(upstreams, Gateway(pool, matcher, fact_finder).respond)
         metrics.begin_at_zero(metrics.UPSTREAM_REQUESTS, upstreams, OUTCOMES)
-    upstream_parts = upstreams, pool, models, settings.model_to_correct
-    by_upstreams = UpstreamAnswers(*upstream_parts) if upstreams else None
-    build_questions = partial(AutoRouter, models, settings.max_batch, settings.model_to_ask, by_upstreams)
+    upstream_answers = UpstreamAnswers(upstreams, pool, models, settings.model_to_correct, fact_finder)
+    build_questions = partial(AutoRouter, models, settings.max_batch, settings.model_to_ask, upstream_answers)
     questions = build_questions(on_gap=on_gap, on_hit=hits.add)
     state = status.build_router(models, editor, UpstreamModels(upstreams, pool).list_cards)
     app.include_router(state, dependencies=[Depends(Guard(access.gate, "ask"))])

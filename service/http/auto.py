@@ -43,7 +43,7 @@ REPEATS, REPEATS_TEXT = "repeats_question", "The answer only repeats a name of t
 UNREAD = "unread_input"  # reason of a system that was not asked
 Replies = dict[str, Outcome]  # the outcomes of one question, by system
 # Fields of a question whose answer an edit of the question would change
-ALONE = frozenset({"question", "model", "min_version", "top_k", "explain", "asker", "trace", "edits_only"})
+ALONE = frozenset({"question", "model", "min_version", "top_k", "explain", "asker", "trace", "only"})
 
 
 @dataclass(frozen=True)

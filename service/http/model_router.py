@@ -12,6 +12,7 @@ from contextvars import Context
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 from errata.wire import AnswerRequest
 
@@ -43,6 +44,7 @@ SERVER_FAILURES = tuple(
 )
 
 BATCHES_AHEAD = 4  # batches of one request in the queue of a model
+Only: TypeAlias = Literal["edits", "facts"] | None
 LANES = 16  # single questions of one caller under way at one model; further ones wait
 
 
@@ -107,10 +109,10 @@ class ModelRouter:
             raise UnknownModel.of(name, self._clients, advice)
         return self._clients[name]
 
-    def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER, edits_only: bool = False) -> Question:
+    def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER, only: Only = None) -> Question:
         """Measure a question to one model, by default the first; its caller is charged before it is answered.
 
-        With `edits_only` only an edit may answer, and it is not counted as a question.
+        With `only` it is not counted as a question: an edit may answer alone, or the edited facts about it are wanted.
 
         The question gets the asker and the trace of its request, for questions of several requests cross the handle
         in one call.
@@ -120,7 +122,7 @@ class ModelRouter:
         ask, cost = to_ask(fields), self._costs.get(model, default_cost)
         is_pinned = request.version is not None or request.min_version is not None
         is_single = is_pinned or bound_cost(cost, ask) > self._max_batch
-        fields |= ({"trace": trace} if trace else {}) | ({"edits_only": True} if edits_only else {})
+        fields |= ({"trace": trace} if trace else {}) | ({"only": only} if only else {})
         return Question(model, fields, asker, cost(ask), is_single)
 
     async def answer(self, question: Question) -> Outcome:
@@ -183,7 +185,7 @@ async def _send_batch(
 
 
 def _count(question: Question, label: str) -> None:
-    if "edits_only" not in question.fields:
+    if "only" not in question.fields:
         metrics.ANSWERS.labels(question.model, label).inc()
 
 

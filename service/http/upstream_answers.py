@@ -17,10 +17,13 @@ from errata.wire import AnswerRequest
 
 from service.errors import ErrataError, InvalidInput, UnknownModel, UpstreamFailed, UpstreamSlow
 from service.http.auth import Account
+from service.http.edited_facts import EditedFacts, FactFinder
 from service.http.model_router import ModelRouter, Question
+from service.http.openai.passed_reply import PASSED_ON
 from service.http.openai.upstream_request import check_caller
 from service.metrics import metrics
 from service.outcome import Outcome
+from service.upstream.context import add_block
 from service.upstream.pool import Pool
 from service.upstream.question import CHAT
 from service.upstream.upstream import SEPARATOR, Upstream
@@ -46,6 +49,7 @@ class UpstreamQuestion:
     request: AnswerRequest
     takes_edits: bool  # whether edits answer this caller
     parts: tuple[Question, ...]  # the question as the memory's model is asked it
+    facts: EditedFacts | None = None  # facts before it
 
     @property
     def work(self) -> int:
@@ -60,7 +64,8 @@ class UpstreamQuestion:
         limit = "max_completion_tokens" if "openai" in self.upstream.url else "max_tokens"
         n_tokens = fields.pop("max_tokens", None) or MAX_TOKENS
         messages = [{"role": "user", "content": self.request.question}]
-        return json.dumps({"model": self.model, "messages": messages, limit: n_tokens, **fields}).encode()
+        body = json.dumps({"model": self.model, "messages": messages, limit: n_tokens, **fields}).encode()
+        return body if self.facts is None else add_block(CHAT, body, self.facts.block) or body
 
 
 @dataclass(frozen=True)
@@ -69,12 +74,14 @@ class UpstreamAnswers:
 
     Attributes:
         memory_model: The model whose memory has the edits.
+        fact_finder: Finds the edited facts that are put before a question; None where none are.
     """
 
     upstreams: Mapping[str, Upstream]
     pool: Pool
     models: ModelRouter
     memory_model: str
+    fact_finder: FactFinder | None
 
     async def prepare(self, request: AnswerRequest, account: Account | None) -> UpstreamQuestion | None:
         """Return the question if it names a model of an upstream.
@@ -95,20 +102,19 @@ class UpstreamAnswers:
             )
         await check_caller(account, upstream)
         bare = request.model_copy(update={"model": self.memory_model, "sampling": None})
-        match = self.models.prepare(bare, account.asker, edits_only=True)
+        match = self.models.prepare(bare, account.asker, only="edits")
         takes_edits = upstream.find_mode(account.caller.name) == "on"
         return UpstreamQuestion(upstream, model, request, takes_edits, (match,))
 
     async def answer_many(self, matches: Sequence[tuple[UpstreamQuestion, Outcome]]) -> list[Outcome]:
         """Return the outcomes of questions whose edits were looked for; a failure is the outcome of its question."""
+        questions = await asyncio.gather(*(self._add_facts(question, match) for question, match in matches))
         keys = [
-            (question.upstream.name, question.body)
-            if match.status < 400
-            and (not question.takes_edits or not match.edits or json.loads(match.body)["truncated"])
-            else None
-            for question, match in matches
+            None if question is None else (question.upstream.name, question.body) for question in questions
         ]
-        open_questions = {key: question for key, (question, _) in zip(keys, matches, strict=True) if key}
+        open_questions = {
+            key: question for key, question in zip(keys, questions, strict=True) if key and question
+        }
         slots, end = asyncio.Semaphore(AT_ONCE), asyncio.get_running_loop().time() + LIMIT_S
 
         async def complete_in_time(question: UpstreamQuestion) -> Completion | ErrataError:
@@ -124,9 +130,22 @@ class UpstreamAnswers:
         replies = await asyncio.gather(*map(complete_in_time, open_questions.values()))
         completions = dict(zip(open_questions, replies, strict=True))
         return [
-            _conclude(question, match, completions[key] if key else None)
-            for key, (question, match) in zip(keys, matches, strict=True)
+            _conclude(question or original, match, completions[key] if key else None)
+            for key, question, (original, match) in zip(keys, questions, matches, strict=True)
         ]
+
+    async def _add_facts(self, question: UpstreamQuestion, match: Outcome) -> UpstreamQuestion | None:
+        """Return a question that goes to its upstream, with the facts of the match's version; None for any other."""
+        if match.status >= 400:
+            return None
+        if question.takes_edits and match.edits and not json.loads(match.body)["truncated"]:
+            return None
+        if self.fact_finder is None or not question.takes_edits:
+            return question
+        asker = question.parts[0].asker
+        return replace(
+            question, facts=await self.fact_finder.find(question.request.question, asker, match.version)
+        )
 
     async def complete(self, question: UpstreamQuestion) -> Completion:
         """Ask an upstream, and return the fields of the answer that are its."""
@@ -145,7 +164,7 @@ class UpstreamAnswers:
             raise UpstreamFailed(f"the upstream {name!r} sent no chat completion") from error
         tap.add(data)
         finish = "length" if choice.get("finish_reason") == "length" else "stop"
-        metrics.count_passed(name, "passed", tap.tokens)
+        metrics.count_passed(name, "fact" if question.facts else PASSED_ON, tap.tokens)
         took_ms = 1_000 * (perf_counter() - start)
         return {
             **(AT_THE_LIMIT if finish == "length" else NO_TEXT),
@@ -177,7 +196,7 @@ def _conclude(
         "alternatives": [],
         "edits": [],
         "edited_in": None,
-        "facts": [],
+        "facts": question.facts.facts if question.facts else [],
         "place": None,
         "truncated": False,
         "degraded": None,

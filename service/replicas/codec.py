@@ -9,8 +9,12 @@ from dataclasses import asdict, dataclass, field
 from time import perf_counter
 from typing import Any
 
+from models.graph.memory import GRAPH
+from models.graph.view import GraphView
+from models.kit.replies import fact_json
 from models.system import AnswerDelta, Ask, Reply, System
 from service.errors import InvalidInput
+from service.outcome import Outcome
 from service.replicas.snapshot import Snapshot
 from service.scheduling.batch_queue import NO_ASKER
 from service.scheduling.turns import Asker
@@ -97,6 +101,22 @@ def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | No
             **({} if reply.finish is None else _describe_draw(reply)),
         }
     ).encode()
+
+
+def facts_to_wire(question: QueuedQuestion) -> Outcome:
+    """Return the facts that edits say of the names in a question, as the wire's `AnswerFact`s; no fact of an import."""
+    if question.snapshot is None:
+        raise InvalidInput("this model reads no graph, which has the facts")
+    view: GraphView = question.snapshot.views[GRAPH]
+    entities = {entity.id: entity for mention in question.ask.mentions for entity in mention.entities}
+    edits = {id: {source.edit for _, source in view.edits.get(id, ())} for id in entities}
+    facts = [
+        fact_json(id, entity.label, fact)
+        for id, entity in entities.items()
+        for fact in entity.facts
+        if fact.edit in edits[id]
+    ]
+    return Outcome(200, json.dumps(facts).encode(), version=question.snapshot.version)
 
 
 def _find_passage(start: int, end: int, passages: Sequence[int]) -> dict[str, int]:

@@ -46,7 +46,14 @@ from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
 from service.replicas.backlog import Backlog
-from service.replicas.codec import AnsweredQuestion, QueuedQuestion, delta_to_wire, read_ask, to_wire
+from service.replicas.codec import (
+    AnsweredQuestion,
+    QueuedQuestion,
+    delta_to_wire,
+    facts_to_wire,
+    read_ask,
+    to_wire,
+)
 from service.replicas.follower import LedgerFollower
 from service.replicas.heartbeat import Heartbeat
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
@@ -160,6 +167,8 @@ class Replica:
         with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
             try:
                 question = await self._to_question(request)
+                if request.get("only") == "facts":
+                    return facts_to_wire(question)
                 return self._complete(await self._queue.submit(question, question.asker, question.work))
             except ErrataError as error:
                 return Outcome.of(error, None)

@@ -53,7 +53,7 @@ def to_ask(request: Mapping[str, Any]) -> Ask:
         if sampling is None
         else SamplingOptions(**{**sampling, "stop": tuple(sampling.get("stop") or ())}),
         as_of=str(request.get("as_of") or date.today()),
-        edits_only=request.get("edits_only", False),
+        edits_only=request.get("only") == "edits",
         passages=tuple(accumulate((len(text) + len(JOINT) for text in passages[:-1]), initial=0)),
     )
 

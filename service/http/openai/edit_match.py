@@ -57,7 +57,7 @@ class Matcher:
             request = AnswerRequest(question=question.text, model=self.model, version=version)
         except ValidationError:  # longer than a question may be
             return None
-        inquiry = self.models.prepare(request, account.asker, edits_only=True)
+        inquiry = self.models.prepare(request, account.asker, only="edits")
         if charges:
             await account.charge(inquiry.work)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from time import perf_counter
 
@@ -34,7 +35,8 @@ class PassedReply(Response):
     """Sends one request and passes its reply on. If the caller hangs up, the request of the upstream ends at once.
 
     Args:
-        observation: Returns the marks of an edit that would answer, by the names of headers without their beginning.
+        marks: Marks of the request, by the names of headers without their beginning.
+        observation: Returns the marks of an edit that would answer, likewise.
     """
 
     def __init__(
@@ -45,10 +47,12 @@ class PassedReply(Response):
         target: str,
         headers: Headers,
         body: bytes,
+        marks: Mapping[str, str],
         observation: asyncio.Task[dict[str, str]] | None,
     ) -> None:
         super().__init__()
         self._pool, self._upstream, self._observation = pool, upstream, observation
+        self._marks = {"upstream": upstream.name, "outcome": PASSED_ON, **marks}
         self._request = method, target, headers, body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,12 +75,12 @@ class PassedReply(Response):
     async def _pass_on(self, send: Send) -> None:
         """Send the reply. One that is cut has no end here, either, so that the server cuts the connection."""
         name, start, tap = self._upstream.name, perf_counter(), UsageTap()
-        marks = {"upstream": name, "outcome": PASSED_ON}
+        marks = self._marks
         try:
             async with self._pool.send(self._upstream, *self._request) as reply:
                 if self._observation is not None:
                     await asyncio.wait([self._observation], timeout=OBSERVE_S)
-                    marks |= self._observation.result() if self._observation.done() else {}
+                    marks = marks | (self._observation.result() if self._observation.done() else {})
                 metrics.UPSTREAM_OWN.labels(name, "head").observe(perf_counter() - start)
                 headers = [(f"{MARK}{key}".encode(), value.encode()) for key, value in marks.items()]
                 await send(
