@@ -1,13 +1,10 @@
 """BENCHMARKS.md: what was measured by section, and the quality of the systems as their cards have it."""
 
-import os
-import platform
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import torch
 from more_itertools import flatten, map_reduce
 
 from tests.bench.quality import lines
@@ -20,10 +17,9 @@ HEADER = "|what|figure|bar|met|note|section|measured|"
 READING = """\
 ## How to read it
 
-Service, peer and callers share the cores of one machine with other work, so times are high; ratios are medians of turns
-within one run. The peers are `transformers` on the same weights and batches, and LitServe over HTTP.
-`python -m tests.bench SECTION` measures a part again, and `python -m tests.bench.against REVISION` compares with an
-earlier commit.
+Ratios are medians of turns within one run. The peers are `transformers` on the same weights and batches, and LitServe
+over HTTP. `python -m tests.bench SECTION` measures a part again, `tests.bench.against REVISION` beside an earlier
+commit.
 """
 
 ON_A_GPU = """\
@@ -38,7 +34,7 @@ def write(rows_by_section: Mapping[str, Sequence[Row]]) -> None:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.strip()
-    stamp = f"{commit}, {time.strftime('%Y-%m-%d')}"
+    stamp = f"{commit}, {time.strftime('%Y-%m-%d')}, {describe_vectors()}"
     other_lines = [
         line
         for line in PAGE.read_text("utf-8").splitlines()
@@ -53,14 +49,14 @@ def write(rows_by_section: Mapping[str, Sequence[Row]]) -> None:
         ]
     page = [
         "# What was measured\n",
-        "By `make bench` and `make bench-all`, each row at the commit and on the day that it names, on",
-        f"{_describe_machine()}.\n",
+        "By `make bench` and `make bench-all`, each row at the commit, on the day and with the vectors that it names,",
+        "on two cores that others share; no GPU.\n",
         HEADER,
         "|---" * (HEADER.count("|") - 1) + "|",
         *flatten(lines_by_section.values()),
         f"\n{READING}",
         "## Quality\n",
-        "Every checkpoint, by its training's exam; the card says how it was measured, and on what.\n",
+        "Every checkpoint, by its training's exam; the card says how.\n",
         *lines(),
         f"\n{ON_A_GPU}",
     ]
@@ -74,10 +70,7 @@ def find_section(line: str) -> str | None:
     return cells[-3].strip("`") if is_row else None
 
 
-def _describe_machine() -> str:
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+def describe_vectors() -> str:
+    """Return the widest vectors of the processor, by which times differ most."""
     flags = Path("/proc/cpuinfo").read_text("utf-8") if Path("/proc/cpuinfo").is_file() else ""
-    names = {line.partition(": ")[2] for line in flags.splitlines() if line.startswith("model name")}
-    vectors = "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "no AVX2"
-    processor = ", ".join(sorted(names)) or platform.machine()
-    return f"{os.cpu_count()} cores of {processor} with {vectors}, Python {platform.python_version()}, {gpu}"
+    return "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "no AVX2"
