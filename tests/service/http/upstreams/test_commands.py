@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from errata.cli.app import build_cli
+from errata.cli.commands import question_list
 from errata.cli.streams import Exit
 from typer.testing import CliRunner, Result
 
@@ -76,3 +77,15 @@ async def test_check_fails_where_the_model_does(
     as_json = await run(edited_client, "check", "--questions", str(file), "--model", "team/tiny", "--json")
     [row] = json.loads(as_json.stdout)
     assert (row["question"], row["after"]["problem"]["code"]) == (OTHER, "upstream_failed")
+
+
+async def test_check_shows_what_was_asked_before_the_service_refused(
+    edited_client: httpx.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(question_list, "PER_CALL", 1)
+    (file := tmp_path / "questions.txt").write_text(f"{QUESTION}\n{'a' * 3_000}\n{OTHER}\n", encoding="utf-8")
+    report = await run(edited_client, "check", "--questions", str(file), "--model", "team/tiny")
+    assert report.stdout.startswith(QUESTION)
+    assert "1 of 1 question changed or failed" in report.stdout
+    assert report.exit_code not in (0, Exit.BROKEN)
+    assert "2,000 is the most" in report.stderr

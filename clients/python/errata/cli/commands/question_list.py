@@ -15,6 +15,7 @@ from errata.cli.render.escaping import make_printable, one_line
 from errata.cli.render.text import plural
 from errata.cli.session import Session
 from errata.cli.streams import Exit
+from errata.errors import ErrataError
 from errata.wire import BatchResult
 
 PER_CALL = 8  # questions of a call, which a language model answers within the time of one answer
@@ -35,14 +36,19 @@ class Comparison:
         return describe_result(self.before) != describe_result(self.after)
 
     @property
-    def asks_upstream(self) -> bool:
-        return any(result.answer and result.answer.upstream for result in (self.before, self.after))
+    def n_requests(self) -> int:
+        """The requests of the model: one for both versions, unless other facts stood before it."""
+        answers = [result.answer for result in (self.before, self.after)]
+        return len({str(answer.facts) for answer in answers if answer and answer.upstream})
 
 
 def compare_answers(
     session: Session, file: Path, model: str | None, before: int | None, at: int | None, budget: int
 ) -> None:
-    """Ask the questions of a file at two versions, and show what changes; typer.Exit with BROKEN if one fails."""
+    """Ask the questions of a file at two versions, and show what changes; typer.Exit with BROKEN if one fails.
+
+    The answers so far are shown where the service refuses in the middle; then its ErrataError follows.
+    """
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -54,11 +60,17 @@ def compare_answers(
     newest = session.newest_version() if at is None else at
     versions = max(0, newest - 1) if before is None else before, newest
     comparisons: list[Comparison] = []
+    failure: ErrataError | None = None
     for start in range(0, len(questions), PER_CALL):
         part = questions[start : start + PER_CALL]
         items = [{"question": question, "version": version} for question in part for version in versions]
         call = session.calls.ask_many(items, model=model, min_version=None)
-        results = make_printable(session.send(call, f"Asking {len(questions):,} questions").value).results
+        try:
+            reply = session.send(call, f"Asking {len(questions):,} questions")
+        except ErrataError as error:
+            failure = error
+            break
+        results = make_printable(reply.value).results
         comparisons += map(Comparison, part, results[::2], results[1::2])
     if session.as_json:
         sides = [
@@ -70,6 +82,8 @@ def compare_answers(
         )
     else:
         session.out.print(_draw(comparisons, versions), soft_wrap=True)
+    if failure is not None:
+        raise failure
     if any(comparison.has_failed for comparison in comparisons):
         raise typer.Exit(Exit.BROKEN)
 
@@ -86,7 +100,7 @@ def _draw(comparisons: Sequence[Comparison], versions: tuple[int, int]) -> Group
         )
         for row in rows_to_show
     ]
-    n_requests = sum(comparison.asks_upstream for comparison in comparisons)
+    n_requests = sum(comparison.n_requests for comparison in comparisons)
     count = f"{len(rows_to_show):,} of {plural(len(comparisons), 'question')} changed or failed"
     words = (
         f"{count} from version {versions[0]} to {versions[1]}; {plural(n_requests, 'request')} of the model."
