@@ -30,7 +30,7 @@ from service.upstream.upstream import SEPARATOR, Upstream
 from service.upstream.usage import UsageTap
 
 LIMIT_S = 25.0  # for all answers of a request, below the 30 s for which clients wait
-MAX_TOKENS = 512  # tokens of an answer whose request names no number
+MAX_TOKENS = 2_048  # tokens of an answer whose request names no number; reasoning takes hundreds of them
 AT_ONCE = 8  # questions of one request that are under way at upstreams
 READ = {"question", "model", "version", "min_version", "as_of", "stream", "sampling"}  # fields of a request
 NO_TEXT = {"answer": None, "reason": "no_text", "reason_text": "The model of the upstream gave no text."}
