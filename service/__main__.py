@@ -26,7 +26,8 @@ GROUPS = {
     "tokens of an OpenID Connect issuer, besides keys": " ".join(
         f"oidc_{name}" for name in Oidc.model_fields
     ),
-    "language models behind edits": "upstreams upstream_mode upstream_key_file upstream_keep_out upstream_open",
+    "language models behind edits": "upstreams upstream_mode upstream_key_file upstream_keep_out upstream_facts "
+    "upstream_open",
     "pages for curators, and proposals": "console self_approval",
     "logs, in VAR/log/errata.log": "log_format log_level",
     "traces of OpenTelemetry, and metrics": "traces trace_sample_rate metrics_port",

@@ -97,7 +97,10 @@ def _split_by_name(value: Any) -> Any:
     """Read words such as `team=ADDRESS` as a mapping; the first sign divides, for an address may have others."""
     if not isinstance(value, list | tuple):
         return value
-    return {name: text for name, _, text in (str(word).partition("=") for word in value)}
+    pairs = [(name, text) for name, _, text in (str(word).partition("=") for word in value)]
+    if len(texts := dict(pairs)) < len(pairs):
+        raise ValueError("a name is given twice: leave one out, for only one can count")
+    return texts
 
 
 def name_key_variable(upstream: str) -> str:

@@ -8,7 +8,7 @@ Padding is [PAD] at the last position of the block. It sees no token and no toke
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import torch
@@ -158,15 +158,6 @@ class Batch:
     anchor: Int[Tensor, "batch token"]  # see `visible`; 0 at padding
     is_real: Bool[Tensor, "batch token"]  # false at padding
     visible: Bool[Tensor, "batch query key"]  # true where a query may attend to a key
-
-    def without_visible_matrix(self) -> "Batch":
-        """Let every token see all real ones, with facts and soft positions: the paper's ablation."""
-        return replace(self, visible=self.is_real[:, None, :].expand_as(self.visible))
-
-    def with_hard_positions(self) -> "Batch":
-        """Count positions by the place in the row: the paper's ablation."""
-        places = torch.arange(self.ids.shape[1], device=self.ids.device).expand_as(self.ids)
-        return replace(self, positions=torch.where(self.is_real, places, self.positions))
 
 
 def collate(

@@ -57,7 +57,9 @@ class FactFinder:
                     raise NotReady("no model that reads the graph has started")
                 request = AnswerRequest(question=question, model=model, version=version)
                 outcome = await self.models.answer(self.models.prepare(request, asker, only="facts"))
-        except (ErrataError, TimeoutError, ValidationError) as error:
+        except ValidationError:  # no question for our models; its words stay out of the log
+            return None
+        except (ErrataError, TimeoutError) as error:
             log.warning("a question is passed on without facts: %s", error)
             return None
         if outcome.status >= 400 or outcome.version is None:

@@ -89,7 +89,7 @@ class Pool:
             extensions={"timeout": self._timeout | {"read": idle_s or IDLE_S}},
         )
         try:
-            with _translate(upstream.name):
+            with _translate(upstream.name, idle_s or IDLE_S):
                 response = await self._transport.handle_async_request(request)
             if not 200 <= response.status_code < 600 or any(
                 CONTROL.search(value) for _, value in response.headers.raw
@@ -103,7 +103,9 @@ class Pool:
         breaker.note(failed=False)
         self._on_state(upstream.name, False)
         try:
-            yield UpstreamReply(response.status_code, response.headers.raw, _read(upstream.name, response))
+            yield UpstreamReply(
+                response.status_code, response.headers.raw, _read(upstream.name, response, idle_s or IDLE_S)
+            )
             if response.status_code >= 500:  # some servers close such a connection without saying so
                 await response.extensions["network_stream"].aclose()
         finally:
@@ -127,16 +129,16 @@ class Pool:
         await self._transport.aclose()
 
 
-async def _read(name: str, response: httpx.Response) -> AsyncIterator[bytes]:
+async def _read(name: str, response: httpx.Response, idle_s: float) -> AsyncIterator[bytes]:
     """Read the body of `response.stream`: `aiter_raw` would let others have the connection before it is closed."""
     assert isinstance(response.stream, httpx.AsyncByteStream)
-    with _translate(name):
+    with _translate(name, idle_s):
         async for chunk in response.stream:
             yield chunk
 
 
 @contextmanager
-def _translate(name: str) -> Iterator[None]:
+def _translate(name: str, idle_s: float) -> Iterator[None]:
     """Raise ours for httpx's errors. Their texts are left out, since an address may be private."""
     try:
         yield
@@ -147,7 +149,7 @@ def _translate(name: str) -> Iterator[None]:
     except httpx.ConnectTimeout as error:
         raise UpstreamFailed(f"the upstream {name!r} cannot be reached within {CONNECT_S:g} s") from error
     except httpx.TimeoutException as error:
-        raise UpstreamSlow(f"the upstream {name!r} was silent for {IDLE_S:g} s") from error
+        raise UpstreamSlow(f"the upstream {name!r} was silent for {idle_s:g} s") from error
     except httpx.LocalProtocolError as error:  # a fault of the request
         raise InvalidInput(f"the request has no form of HTTP: {error}") from error
     except httpx.HTTPError as error:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from errata.wire.texts import MAX_TEXT_CHARS
 
-from service.upstream.upstream import fold
+from service.upstream.upstream import fold, squeeze
 
 CHAT, COMPLETIONS, RESPONSES = "chat/completions", "completions", "responses"
 Fields: TypeAlias = Mapping[str, Any]
@@ -92,16 +92,23 @@ LIMITS = ("max_tokens", "max_completion_tokens", "stop", "stream_options")  # fi
 SYSTEM = ("system", "developer")
 FORMATS = ("response_format", "text")  # fields with the format of a reply
 # Keywords of JSON schemas that any text fulfils
-OF_TEXT = {"type", "title", "description"}
-OF_OBJECT = OF_TEXT | {"properties", "required", "additionalProperties", "$schema"}
+# Names of a field that is the answer itself; any other may ask for something else about the question
+ANSWERS = {"answer", "text", "response", "reply", "result", "output", "content", "message"}
+OF_TEXT = {"type", "title"}
+OF_OBJECT = OF_TEXT | {"description"} | {"properties", "required", "additionalProperties", "$schema"}
 TEXT_PARTS = ("text", "input_text")
 NAME = re.compile(r"\w*[A-Z\d]\w*|\w*[^\W\d_a-z]\w*")  # a word that a sentence would not write as it begins
+
+
+SENTENCE_END = re.compile(r"[.!?](?=\W)|[\n。！？]")
+FEW_WORDS = 3
 
 
 @dataclass(frozen=True)
 class AskedQuestion:
     text: str
     is_follow_up: bool  # whether a dialogue comes before it
+    says_more: bool = False  # whether its message has a text or an instruction, too
 
 
 def find_question(path: str, fields: Fields, keep_out: Sequence[str] = ()) -> AskedQuestion | None:
@@ -134,7 +141,9 @@ def find_question(path: str, fields: Fields, keep_out: Sequence[str] = ()) -> As
     if not rest or rest[-1] is not messages[-1] or rest[-1].get("role") != "user":
         return None
     text = _read_text(rest[-1].get("content"))
-    return AskedQuestion(fold(text), len(rest) > 1) if text and len(text) <= LONGEST else None
+    return (
+        AskedQuestion(fold(text), len(rest) > 1, says_more(text)) if text and len(text) <= LONGEST else None
+    )
 
 
 def find_text_field(fields: Fields) -> str | None:
@@ -147,7 +156,7 @@ def find_text_field(fields: Fields) -> str | None:
     match schema.get("schema") if isinstance(schema, dict) else None:
         case {"type": "object", "properties": dict(fields_of_reply), **rest} if rest.keys() <= OF_OBJECT:
             match list(fields_of_reply.items()):
-                case [(name, {"type": "string", **rest})] if rest.keys() <= OF_TEXT:
+                case [(name, {"type": "string", **rest})] if rest.keys() <= OF_TEXT and name in ANSWERS:
                     return str(name)
     return None
 
@@ -164,12 +173,17 @@ def stands_alone(question: str, wording: str) -> bool:
     return names <= set(re.findall(r"\w+", question.casefold()))
 
 
+def says_more(text: str) -> bool:
+    """Return whether a text has several sentences of more than a few words, as a greeting or a name with a dot has."""
+    return sum(len(sentence.split()) > FEW_WORDS for sentence in SENTENCE_END.split(text)) > 1
+
+
 def is_kept_out(prompts: Sequence[Any], keep_out: Sequence[str]) -> bool:
     """Return whether one of the prompts is kept out; one that cannot be read is."""
     texts = ["" if content is None else _read_text(content) for content in prompts]
     if any(text is None for text in texts) or sum(len(text or "") for text in texts) > LONGEST_PROMPT:
         return True
-    prompt = fold(" ".join(text or "" for text in texts))
+    prompt = squeeze("".join(text or "" for text in texts))
     return any(text in prompt for text in keep_out)
 
 

@@ -28,7 +28,7 @@ class Upstream:
 def build_upstreams(settings: Settings) -> dict[str, Upstream]:
     """Return the upstreams of the settings by their names; the file of prompts is read here."""
     file = settings.upstream_keep_out
-    lines = () if file is None else map(fold, file.read_text(encoding="utf-8").splitlines())
+    lines = () if file is None else map(squeeze, file.read_text(encoding="utf-8").splitlines())
     keep_out = tuple(line for line in lines if line)
     return {
         name: Upstream(
@@ -49,6 +49,11 @@ def build_upstreams(settings: Settings) -> dict[str, Upstream]:
     }
 
 
+def squeeze(text: str) -> str:
+    """Return a text without spaces and capitals, as prompts are compared."""
+    return "".join(text.split()).casefold()
+
+
 def fold(text: str) -> str:
-    """Return a text with single spaces, as prompts are compared."""
+    """Return a text with single spaces."""
     return " ".join(text.split())

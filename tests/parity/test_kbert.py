@@ -19,6 +19,7 @@ from torch import Tensor
 from models.encoder.bert import LayerNorm, norm_of_embeddings
 from models.kbert.encoder import Encoder
 from models.kbert.row import Batch, Row, collate
+from tests.models.kbert.ablations import without_visible_matrix
 from tests.parity.authors import (
     Characters,
     Classifier,
@@ -132,7 +133,7 @@ def test_the_classifier_is_the_authors(golden_kbert: Golden, kind: Kind) -> None
     encoder, weights = golden_kbert.encoder("classifier"), golden_kbert.tensors("classifier.weights")
     batch, _ = golden_kbert.batch(f"classifier_{kind}_cases", kind, "classifier_predicate")
     assert_inputs(batch, io, prefix)
-    without_matrix = batch.without_visible_matrix()
+    without_matrix = without_visible_matrix(batch)
     embeddings = io[prefix + "embedding_output"][batch.is_real]
     norm = LayerNorm(*norm_of_embeddings(rename(weights)), "uer")
     torch.testing.assert_close(norm(encoder.embed(batch)), embeddings, **REAL)

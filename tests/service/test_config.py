@@ -141,6 +141,10 @@ def test_a_device_is_for_all_models_or_for_those_it_names(device: Any, devices: 
         ({"oidc": {"issuer": "https://x/#y", "audience": "a"}}, "without a user, a query or a fragment"),
         ({"oidc": {"issuer": "https://x", "audience": "a", "jwks_host": "https://y"}}, "oidc.jwks_host"),
         (
+            {"upstreams": ["a=http://x", "a=http://y"]},
+            "given twice",
+        ),
+        (
             {"upstreams": ["a-b=http://x", "a_B=http://y"]},
             "'a-b' and 'a_B', and ERRATA_UPSTREAM_KEY_A_B would",
         ),

@@ -53,6 +53,12 @@ async def make_table(editor: Editor, call: MakeTable) -> wire.GraphTable:
     )
     n_past = sum(entity.degree for entity in present) - sum(entity.degree for entity in current)
     left_out += [f"facts that are not current are left out: {n_past:,}"] if n_past else []
+    n_qualified = sum(any(fact.details) for entity in rows for fact in entity.facts)
+    left_out += (
+        [f"dates, units, ranks and sources are left out, which {n_qualified:,} of the facts have"]
+        if n_qualified
+        else []
+    )
     headings, other = name_columns(rows, query.subject, view)
     left_out += other
     if len(headings) >= MAX_COLUMNS:

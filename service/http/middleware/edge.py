@@ -224,7 +224,7 @@ class SecurityHeadersMiddleware(HttpMiddleware):
             headers["content-security-policy"] = policy
             if not path.startswith(CACHEABLE):
                 headers.setdefault("cache-control", "no-store")
-            if location := headers.get("location"):
+            if (location := headers.get("location")) and "x-errata-upstream" not in headers:
                 headers["location"] = strip_host(location)
 
         await self._app(scope, receive, watch_start(send, add_headers))

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from service.curation.gaps import Sighting
 from service.curation.hits import Hits
-from service.errors import ErrataError
+from service.errors import ErrataError, NotFound, NotReady
 from service.http.auth import Account
 from service.http.model_router import ModelRouter
 from service.upstream.question import AskedQuestion, stands_alone
@@ -52,7 +52,10 @@ class Matcher:
     async def match(
         self, question: AskedQuestion, account: Account, version: int | None, charges: bool
     ) -> EditMatch | None:
-        """Return the edit that answers; raise TooMany if it `charges` and the caller's work is used up."""
+        """Return the edit that answers; raise TooMany if it `charges` and the caller's work is used up.
+
+        A version that is named and cannot be read is an error, NotFound or NotReady: the upstream has no versions.
+        """
         try:
             request = AnswerRequest(question=question.text, model=self.model, version=version)
         except ValidationError:  # longer than a question may be
@@ -64,16 +67,22 @@ class Matcher:
             async with asyncio.timeout(MATCH_S):
                 outcome = await self.models.answer(inquiry)
         except (ErrataError, TimeoutError) as error:
+            if version is not None:
+                raise NotReady(f"version {version} cannot be read now: ask again in a moment") from error
             log.warning("a question is passed on without a match: %s", error)
             return None
         if outcome.is_near and self.on_near is not None and version is None and not question.is_follow_up:
             self.on_near(Sighting(question.text, self.model, "near", 1, time()))
+        if outcome.status >= 400 and version is not None:
+            error_kind = NotFound if outcome.status == NotFound.status else NotReady
+            raise error_kind(json.loads(outcome.body)["detail"])
         if outcome.status >= 400 or outcome.version is None or not outcome.edits:
             return None
         answer: dict[str, Any] = json.loads(outcome.body)
         is_unsure = question.is_follow_up and not (
             answer["score"] >= self.sure and stands_alone(question.text, outcome.wording)
         )
+        is_unsure |= question.says_more and outcome.wording.casefold() not in ("", question.text.casefold())
         return (
             None if is_unsure or answer["truncated"] else EditMatch(outcome.edits[0], outcome.version, answer)
         )

@@ -22,8 +22,7 @@ from service.http.openai.requests import ChatRequest
 from service.http.responses import respond_events
 from service.outcome import Outcome
 from service.upstream.question import COMPLETIONS, LIMITS, RESPONSES, Fields, find_text_field
-
-OWN_RESPONSE = "resp_errata_"  # beginning of the ids of responses that no upstream knows
+from service.upstream.turn import begin_id
 
 
 def can_shape(path: str, fields: Fields) -> bool:
@@ -48,13 +47,14 @@ def respond_edit(path: str, fields: Fields, chat: ChatRequest, answer: dict[str,
     answer = {**answer, "model": chat.model}
     if (field := find_text_field(fields)) is not None:
         answer["answer"] = json.dumps({field: answer["answer"]}, ensure_ascii=False)
+    id = begin_id(chat.question, answer["answer"])
     if path == RESPONSES:
         outcome = Outcome.ok(json.dumps(answer).encode())
         if fields.get("stream"):
-            return respond_events(responses.stream_response(chat, _yield(outcome), OWN_RESPONSE))
+            return respond_events(responses.stream_response(chat, _yield(outcome), id))
     completion = build_completion(chat, Answer.model_validate(answer))
     if path == RESPONSES:
-        return Response(responses.encode_response(completion, OWN_RESPONSE), media_type="application/json")
+        return Response(responses.encode_response(completion, id), media_type="application/json")
     is_text = path == COMPLETIONS
     if fields.get("stream"):
         return respond_events(_stream(completion, is_text, chat.wants_usage))

@@ -22,6 +22,7 @@ from service.http.auth import Account
 from service.http.body import INLINE_BYTES, Bounds, JsonBody
 from service.upstream.members import ENCODING, read_members, replace_value
 from service.upstream.question import FORMATS, LIMITS, AskedQuestion, find_question
+from service.upstream.turn import restore_turn
 from service.upstream.upstream import SEPARATOR, Upstream
 
 PASSING = Bounds(20_000_000, 100_000)  # images are the largest part
@@ -52,8 +53,10 @@ class UpstreamRequest:
     def target(self) -> str:
         """The path under /v1 and the query, as the caller wrote them; InvalidInput if they lead out of /v1."""
         path = self.request.scope["raw_path"].decode("latin-1").removeprefix(ROOT)
-        if any(unquote(segment) in (".", "..") for segment in re.split(r"/|%2[fF]|\\|%5[cC]", path)):
-            raise InvalidInput("a path to an upstream may not have the segments . and ..")
+        if any(unquote(segment) in ("", ".", "..") for segment in re.split(r"/|%2[fF]|\\|%5[cC]", path)):
+            raise InvalidInput(
+                "a path to an upstream may have neither the segments . and .. nor an empty one"
+            )
         query = self.request.url.query
         return f"{path}?{query}" if query else path
 
@@ -98,6 +101,7 @@ class UpstreamRequests:
         """Return the upstream, the question, the fields and the body for the upstream; None if it names none."""
         text = data.decode(*ENCODING)
         try:
+            text = restore_turn(text, read_members(text))
             members = read_members(text)
         except ValueError:  # the routes of our own models refuse it
             return None

@@ -12,7 +12,7 @@ from service.errors import InvalidInput
 from service.http.auth import Account
 from service.http.edited_facts import FactFinder
 from service.http.openai.edit_match import EditMatch, Matcher
-from service.http.openai.edit_replies import OWN_RESPONSE, can_shape, read_chat, respond_edit
+from service.http.openai.edit_replies import can_shape, read_chat, respond_edit
 from service.http.openai.passed_reply import HUNG_UP, MARK, WOULD_ANSWER, PassedReply
 from service.http.openai.upstream_request import UpstreamRequest
 from service.metrics import metrics
@@ -44,8 +44,6 @@ class Gateway:
         """Respond by an edit or by the upstream, as the caller's mode says."""
         account: Account = upstream_request.request.state.account
         mode = upstream_request.upstream.find_mode(account.caller.name)
-        if str(upstream_request.fields.get("previous_response_id") or "").startswith(OWN_RESPONSE):
-            raise InvalidInput("an edit gave that response, and it is not kept: send the whole conversation")
         match = await self._match(upstream_request, charges=True) if mode == "on" else None
         if match is not None and (response := self._respond_edit(upstream_request, match)) is not None:
             return response

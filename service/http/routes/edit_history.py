@@ -65,7 +65,8 @@ async def explain_inquiry(
     answer = wire.Answer.model_validate_json(outcome.body)
     if not isinstance(inquiry, UpstreamQuestion):
         return await editor.call(calls.ExplainAnswer(question, answer))
-    by_memory = answer.model_copy(update={"model": inquiry.parts[0].model})
+    edits = list(dict.fromkeys([*answer.edits, *(fact.edit for fact in answer.facts)]))
+    by_memory = answer.model_copy(update={"model": inquiry.parts[0].model, "edits": edits})
     outcome = await editor.call(calls.ExplainAnswer(question, by_memory))
     if outcome.status >= 400:
         return outcome

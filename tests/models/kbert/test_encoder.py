@@ -17,6 +17,7 @@ from models.kbert.explain import MAX_ENTRIES
 from models.kbert.row import Row, collate
 from models.kbert.system import KbertSystem
 from models.system import Ask
+from tests.models.kbert.ablations import without_visible_matrix
 from tests.models.kbert.conftest import HEADS, small_bert
 from tests.models.kbert.test_bars import KIM, entity_with, linked_ask
 
@@ -37,7 +38,7 @@ def test_without_facts_it_is_a_plain_bert(read: Read) -> None:
     encoder = Encoder.from_weights(bert.state_dict(), heads=HEADS)
     batch = collate([read(*words, graph={}) for words in TEXTS], PADDING)
     expected = bert(input_ids=batch.ids, attention_mask=batch.is_real.long()).last_hidden_state
-    for actual in (encoder.read(batch), encoder.read(batch.without_visible_matrix())):
+    for actual in (encoder.read(batch), encoder.read(without_visible_matrix(batch))):
         torch.testing.assert_close(actual[batch.is_real], expected[batch.is_real], **LIMIT)
 
 
@@ -79,7 +80,7 @@ def test_a_fact_reaches_its_word_at_once_and_others_only_through_it(build: Build
 
 def test_the_visible_matrix_matters(build: Build, read: Read) -> None:
     batch = collate([read(*words) for words in TEXTS], PADDING)
-    without = build().read(batch.without_visible_matrix())
+    without = build().read(without_visible_matrix(batch))
     assert not torch.allclose(build().read(batch)[batch.is_real], without[batch.is_real], atol=1e-3)
 
 

@@ -16,6 +16,7 @@ from models.kbert.row import QuestionRow, Row, build_row, collate, lay_out, visi
 from models.kbert.tree import InputRefused, Tree, grow, shorten
 from models.kit.text import CLS, MASK, PAD, SEP, SPECIAL_TOKENS, UNK, Word, WordPieces
 from models.system import Ask
+from tests.models.kbert.ablations import with_hard_positions
 from tests.models.kbert.test_bars import KIM, entity_with, linked_ask
 from tests.parity.authors import Characters
 
@@ -160,7 +161,7 @@ def test_the_papers_example_is_laid_out_as_in_the_paper(read: Callable[..., Row]
 def test_hard_positions_are_the_places_in_the_row(read: Callable[..., Row]) -> None:
     batch = collate([read("在", "北京", "好"), read("好")], 0)
     assert batch.positions[0].tolist() == [0, 1, 2, 3, 4, 5, 6, 4]
-    assert batch.with_hard_positions().positions.tolist() == [[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, *[7] * 6]]
+    assert with_hard_positions(batch).positions.tolist() == [[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, *[7] * 6]]
 
 
 def test_facts_hang_on_the_mention_and_count_on_from_it(pieces: WordPieces) -> None:

@@ -37,7 +37,7 @@ def test_the_last_message_of_a_user_is_the_question() -> None:
     ],
 )
 def test_a_request_for_more_than_a_text_has_no_question(fields: dict[str, Any]) -> None:
-    assert find_question(CHAT, fields, keep_out=("the billing bot",)) is None
+    assert find_question(CHAT, fields, keep_out=("thebillingbot",)) is None
 
 
 def test_a_prompt_asks_in_any_script() -> None:
@@ -78,3 +78,22 @@ def test_fields_that_may_ask_for_another_shape_are_left_to_the_upstream(fields: 
 
 def test_a_very_long_text_is_no_question() -> None:
     assert find_question(CHAT, {"messages": [{"role": "user", "content": "ab " * 3_000}]}) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says_more"),
+    [
+        ("Who wrote Hamlet?", False),
+        ("Hi there!\nWho was the wife of Dr. J. R. Watson?", False),
+        ("Thanks a lot. And what is the length of the rod, 4.2 mm?", False),
+        ("<context>Lima is the capital.</context> What is the capital of Peru?", True),
+        ("What is the capital of Peru? Answer in one word in Spanish.", True),
+        ("Lima is the capital\nWhat is the capital of Peru?", True),
+    ],
+)
+def test_a_message_with_a_text_or_an_instruction_says_more_than_its_question(
+    text: str, says_more: bool
+) -> None:
+    question = find_question(CHAT, {"messages": [{"role": "user", "content": text}]})
+    assert question is not None
+    assert question.says_more is says_more

@@ -169,7 +169,10 @@ async def test_what_is_imported_is_exported_with_its_period(editor: Editor) -> N
     ]
     table = body_of(await editor.call(MakeTable(TableQuery())))
     assert table["rows"] == [["Riverton", "Cal"]]
-    assert table["left_out"] == ["facts that are not current are left out: 1"]
+    assert table["left_out"] == [
+        "facts that are not current are left out: 1",
+        "dates, units, ranks and sources are left out, which 1 of the facts have",
+    ]
 
 
 async def test_an_end_that_comes_with_a_later_import_is_new(editor: Editor) -> None:

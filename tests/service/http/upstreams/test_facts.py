@@ -1,6 +1,7 @@
 """Facts that a curator edited stand before the model of an upstream, at the version that is asked, if that is on."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -8,6 +9,7 @@ import pytest
 
 from tests.service.http.upstreams.origin import Origin, of_json
 from tests.service.http.upstreams.test_asking import TEXT, ask, completion
+from tests.service.http.upstreams.test_commands import run
 from tests.service.toy_graph import TOYS
 
 QUESTION = "What do people in Peru pay with?"  # no relation's label, so that no model of ours answers
@@ -74,6 +76,8 @@ async def test_a_curators_answer_lists_the_facts_that_stood_before_it(
     assert (answer["answer"], answer["upstream"]) == (TEXT, "team")
     assert [(fact["edit"], fact["object"]) for fact in answer["facts"]] == [(edit, "inti")]
     assert edit in json.loads(origin.body)["messages"][0]["content"]
+    why = (await client.get("/admin/why", params={"question": QUESTION, "model": "team/tiny"})).json()
+    assert [cause["edit"]["id"] for cause in why["causes"]] == [edit]
     assert (await ask(client, QUESTION, version=0))["facts"] == []
     assert len(json.loads(origin.body)["messages"]) == 1
 
@@ -88,3 +92,19 @@ async def test_no_facts_are_put_before_a_model_unless_they_and_the_upstream_are_
     assert len(json.loads(origin.body)["messages"]) == 1
     origin.pieces = completion(TEXT)
     assert (await ask(client, QUESTION))["facts"] == []
+
+
+@ON
+async def test_check_keeps_within_its_budget_where_facts_take_two_requests(
+    client: httpx.AsyncClient, origin: Origin, tmp_path: Path
+) -> None:
+    origin.pieces = completion(TEXT)
+    await add_fact(client, "inti")
+    (file := tmp_path / "questions.txt").write_text("\n".join(f"{QUESTION} ({n})" for n in range(4)), "utf-8")
+    words = "check", "--questions", str(file), "--model", "team/tiny", "--budget"
+    report = await run(client, *words, "4")
+    assert "2 questions changed or failed" in report.stdout
+    assert "the budget of 4 requests is used up" in " ".join(report.stderr.split())
+    assert len(origin.requests) == 4
+    report = await run(client, *words, "8")
+    assert (report.exit_code, len(origin.requests)) == (0, 12)

@@ -169,12 +169,23 @@ TWO = SCHEMA | {"properties": {"answer": {"type": "string"}, "why": {"type": "st
 
 
 LIST = SCHEMA | {"type": "array"}
+CLASS = SCHEMA | {"properties": {"category": {"type": "string"}}}
+DESCRIPTION = SCHEMA | {"properties": {"answer": {"type": "string", "description": "the country's name"}}}
 ODD_SCHEMA = SCHEMA | {"properties": [1]}
 
 
 @pytest.mark.parametrize(
     ("schema", "fills"),
-    [(SCHEMA, True), (NUMBER, False), (CHOICE, False), (TWO, False), (LIST, False), (ODD_SCHEMA, False)],
+    [
+        (SCHEMA, True),
+        (NUMBER, False),
+        (CHOICE, False),
+        (TWO, False),
+        (LIST, False),
+        (ODD_SCHEMA, False),
+        (CLASS, False),
+        (DESCRIPTION, False),
+    ],
 )
 async def test_an_edit_fills_the_only_text_field_of_a_schema(
     client: httpx.AsyncClient, editor: Editor, schema: dict[str, Any], fills: bool
@@ -193,3 +204,33 @@ async def test_an_edit_fills_the_only_text_field_of_a_schema(
             response.json()["output"][0]["content"][0]["text"],
         )
         assert [json.loads(text) for text in texts] == [{"answer": ANSWER}] * 2
+
+
+async def test_a_pin_that_cannot_be_read_is_an_error_and_no_answer_of_the_upstream(
+    client: httpx.AsyncClient, origin: Origin
+) -> None:
+    response = await client.post(CHAT, json=chat(QUESTION), headers={"x-errata-version": "99"})
+    assert (response.status_code, "there is no version 99" in response.text) == (404, True)
+    assert origin.requests == []
+
+
+async def test_an_empty_segment_leads_past_no_edit(client: httpx.AsyncClient, origin: Origin) -> None:
+    response = await client.post("/v1//chat/completions", json=chat(QUESTION))
+    assert (response.status_code, "an empty one" in response.text) == (422, True)
+    assert origin.requests == []
+
+
+async def test_an_edit_answers_no_message_that_brings_a_text(
+    client: httpx.AsyncClient, origin: Origin, editor: Editor
+) -> None:
+    await edit(editor, QUESTION, ANSWER)
+    for text, outcome in ((f"Hello!\n{QUESTION}", "edit"), (f"Bacon wrote it all.\n{QUESTION}", "passed")):
+        reply = await client.post(CHAT, json=chat(text))
+        assert reply.headers["x-errata-outcome"] in (outcome, "passed"), text
+
+
+async def test_a_redirect_passes_as_it_is(client: httpx.AsyncClient, origin: Origin) -> None:
+    head = b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/files/1\r\n"
+    origin.pieces = of_json(b"{}", head=head)
+    response = await client.post(CHAT, json=chat(QUESTION))
+    assert (response.status_code, response.headers["location"]) == (302, "http://127.0.0.1:9/files/1")

@@ -36,7 +36,7 @@ async def test_a_prompt_of_one_line_that_asks_is_matched(
         assert response.headers["x-errata-outcome"] == "passed"
 
 
-async def test_a_response_of_an_edit_has_its_shape_and_an_id_that_no_upstream_is_asked_for(
+async def test_a_response_of_an_edit_has_its_shape_and_an_id_from_which_a_dialogue_goes_on(
     client: httpx.AsyncClient, origin: Origin, editor: Editor
 ) -> None:
     await edit(editor, QUESTION, ANSWER)
@@ -45,7 +45,16 @@ async def test_a_response_of_an_edit_has_its_shape_and_an_id_that_no_upstream_is
     assert reply["output"][0]["content"][0]["text"] == ANSWER
     events = (await client.post("/v1/responses", json=body | {"stream": True})).text
     assert json.loads(events.rstrip().rpartition("data: ")[2])["response"]["output"] != []
-    refusal = await client.post("/v1/responses", json=body | {"previous_response_id": reply["id"]})
+    turn = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": ANSWER}]
+    user = {"role": "user", "content": "and his brother?"}
+    for input in (user["content"], [user]):
+        further = {"model": "team/tiny", "previous_response_id": reply["id"], "input": input}
+        passage = await client.post("/v1/responses", json=further)
+        assert passage.headers["x-errata-outcome"] == "passed"
+        content = json.loads(origin.body)
+        assert (content["previous_response_id"], content["input"]) == (None, [*turn, user])
+    damage = body | {"previous_response_id": reply["id"][:20] + "x" * 40}
+    refusal = await client.post("/v1/responses", json=damage)
     assert (refusal.status_code, refusal.json()["error"]["code"]) == (400, "invalid_input")
     passage = await client.post("/v1/responses", json=body | {"previous_response_id": "resp_1"})
     assert passage.headers["x-errata-outcome"] == "passed"

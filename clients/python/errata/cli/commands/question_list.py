@@ -38,8 +38,14 @@ class Comparison:
     @property
     def n_requests(self) -> int:
         """The requests of the model: one for both versions, unless other facts stood before it."""
-        answers = [result.answer for result in (self.before, self.after)]
-        return len({str(answer.facts) for answer in answers if answer and answer.upstream})
+        return len(
+            {
+                str(result.answer and result.answer.facts)
+                for result in (self.before, self.after)
+                if (result.answer and result.answer.upstream)
+                or (result.problem and result.problem.code.startswith("upstream"))
+            }
+        )
 
 
 def compare_answers(
@@ -49,20 +55,21 @@ def compare_answers(
 
     The answers so far are shown where the service refuses in the middle; then its ErrataError follows.
     """
-    try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{file} cannot be read as UTF-8: {error}") from error
-    questions = list(dict.fromkeys(filter(None, map(str.strip, lines))))
-    if len(questions) > budget:
-        count = f"{file} has {plural(len(questions), 'question')}, and each may cost a request of the model"
-        raise typer.BadParameter(f"{count}: give --budget {len(questions)}, or fewer; nothing was asked")
+    questions = read_questions(file, budget)
     newest = session.newest_version() if at is None else at
     versions = max(0, newest - 1) if before is None else before, newest
     comparisons: list[Comparison] = []
-    failure: ErrataError | None = None
-    for start in range(0, len(questions), PER_CALL):
-        part = questions[start : start + PER_CALL]
+    failure: Exception | None = None
+    while len(comparisons) < len(questions):
+        n_left = budget - sum(comparison.n_requests for comparison in comparisons)
+        if n_left < 1:
+            failure = typer.BadParameter(
+                f"the budget of {plural(budget, 'request')} is used up: give a larger one"
+            )
+            break
+        part = questions[len(comparisons) :][
+            : max(1, min(PER_CALL, n_left // 2))
+        ]  # facts may take two for one
         items = [{"question": question, "version": version} for question in part for version in versions]
         call = session.calls.ask_many(items, model=model, min_version=None)
         try:
@@ -86,6 +93,19 @@ def compare_answers(
         raise failure
     if any(comparison.has_failed for comparison in comparisons):
         raise typer.Exit(Exit.BROKEN)
+
+
+def read_questions(file: Path, budget: int) -> list[str]:
+    """Return the lines of a file, each once; typer.BadParameter if they are more than a budget."""
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{file} cannot be read as UTF-8: {error}") from error
+    questions = list(dict.fromkeys(filter(None, map(str.strip, lines))))
+    if len(questions) > budget:
+        count = f"{file} has {plural(len(questions), 'question')}, and each may cost a request of the model"
+        raise typer.BadParameter(f"{count}: give --budget {len(questions)}, or fewer; nothing was asked")
+    return questions
 
 
 def _draw(comparisons: Sequence[Comparison], versions: tuple[int, int]) -> Group:

@@ -82,7 +82,12 @@ def draw_why(report: WhyReport) -> RenderableType:
         parts.append(Text(f"No edit and no fact: {_describe_base(answer)}", style="dim"))
     if answer.nearby_edit is not None:
         near = answer.nearby_edit
-        words = f"near, and not sure enough: edit {near.edit}, {near.question}  {percent(near.probability)}"
+        reason = (
+            "the mode of the upstream keeps it out"
+            if answer.upstream and near.probability >= 0.5
+            else "not sure enough"
+        )
+        words = f"near, and {reason}: edit {near.edit}, {near.question}  {percent(near.probability)}"
         parts.append(Text(words, "yellow"))
     if report.without is not None:
         edits = report.without.edits
