@@ -60,6 +60,10 @@ LEAST_BYTES_PER_S = 1_000
 GRACE_S = 60.0
 WATCH_EVERY_S = 10.0
 ROWS_PER_LOOKUP = 10_000
+UNREAD = (
+    "nothing reads the columns {}: what they hold is left out; the columns beside subject, relation and object are "
+    "subject_id, object_id, subject_label, object_label, from, to, time, unit, rank and source"
+)
 GRAPH_ALONE = "{} from this import, and {} as before: a corrected fact or answer is so for all"
 
 SAME = "things of the file that are things of the graph, by sameAs or exactMatch: {:,}"
@@ -168,6 +172,7 @@ class ImportSession:
         """Return sentences on the systems that do not read the graph, and on columns that are new relations."""
         names = name_answering(readers), name_answering(other_models)
         warnings = [GRAPH_ALONE.format(*names)] if other_models else []
+        warnings += [UNREAD.format(one_line(self.reader.unread))] if self.reader.unread else []
         new_relations = self.resolver.new_relations if self.order.subject else ()
         n_joined = self.resolver.n_joined
         counts = {SAME: n_joined, NOT_SAME: len(self.resolver.same_as) - n_joined}

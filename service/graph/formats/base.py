@@ -19,9 +19,11 @@ class Reader:
         scope: Document to which blank nodes belong (RDF 1.1, 3.4), in its name for them.
         relations: Ids that are relations, with their names, as the file uses or describes them.
         aside: Ids whose statements are left out, with the reason.
+        unread: Headings of the columns of a table that nothing reads.
     """
 
     max_line_bytes = 1_000_000
+    unread: tuple[str, ...] = ()
 
     def __init__(self, language: str) -> None:
         self.skipped: Counter[str] = Counter()

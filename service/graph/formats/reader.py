@@ -80,6 +80,11 @@ class GraphFileReader:
         """Ids whose statements are left out, with the reason."""
         return self._reader.aside if self._reader else {}
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Headings of the columns of a table that nothing reads."""
+        return self._reader.unread if self._reader else ()
+
     def read(self, file: BinaryIO) -> Iterator[Result]:
         if self.format in (None, "csv"):
             start = open_unpacked(file).read(HEAD_BYTES)

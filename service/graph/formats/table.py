@@ -7,7 +7,7 @@ a row for each thing and a column for each of its facts, whose heading is the re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from errata.tables.workbook import describe_fault
@@ -18,18 +18,18 @@ from service.graph.formats.base import Reader
 from service.graph.formats.cleaning import clean, clean_id, clean_relation, excerpt
 from service.graph.formats.row import GraphFileError, Refused, Result, Row
 
-_REQUIRED_COLUMNS = {"subject": ("subject",), "relation": ("relation", "predicate"), "object": ("object",)}
+# Spellings of the headings, as column_name writes them
+TRIPLE = {"subject": ("subject",), "relation": ("relation", "predicate"), "object": ("object",)}
 # Columns of what qualifies a fact, dates first
 _QUALIFIERS = {
-    "from": ("from", "since", "begin"),
-    "to": ("to", "until", "end"),
-    "time": ("time",),
-    "unit": ("unit",),
+    "from": ("from", "since", "begin", "start", "startdate", "starttime", "validfrom"),
+    "to": ("to", "until", "end", "enddate", "endtime", "validto", "validuntil"),
+    "time": ("time", "pointintime"),
+    "unit": ("unit", "units"),
     "rank": ("rank",),
 }
-_COLUMN_NAMES = {"subject", "relation", "predicate", "object", "subject_id", "object_id", "source"} | {
-    name for names in _QUALIFIERS.values() for name in names
-}
+_NAMES = {f"{part}_{kind}": (part + kind,) for part in ("subject", "object") for kind in ("id", "label")}
+_SPELLINGS = {**TRIPLE, **_NAMES, "source": ("source",), **_QUALIFIERS}
 # What a column of a table with a row for each thing is named that dates the facts of its row
 PERIODS = "@from", "@to", "@time"
 MAX_COLUMNS = 256
@@ -38,47 +38,34 @@ TABS = 2  # tabs between the three columns of a .spo line
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The places of the columns in a record of `width` fields."""
+    """The columns of a table of facts."""
 
     width: int
-    subject: int
-    relation: int
-    object: int
-    subject_id: int | None
-    object_id: int | None
+    places: Mapping[str, int]  # by what the column holds
     # Places of the columns from, to, time, unit and rank, where there are any of them
-    qualifiers: tuple[int | None, ...] = ()
-    source: int | None = None
-    header: tuple[str, ...] = ()
+    qualifiers: tuple[int | None, ...]
+    header: tuple[str, ...]
+    unread: tuple[str, ...]  # headings of the columns that nothing reads
 
     @staticmethod
     def of(header: list[str]) -> Columns:
-        names = [header_name(cell) for cell in header]
-        twice = sorted(n for n, times in Counter(names).items() if times > 1 and n in _COLUMN_NAMES)
+        places = find_places(header)
+        names = [column_name(cell) for cell in header]
+        twice = sorted(header[n].strip() for n in places.values() if names.count(names[n]) > 1)
         if twice:
             raise GraphFileError(
                 f"the header of the table names {', '.join(twice)} twice: keep one column of that name"
             )
-        spelling = {
-            key: next((n for n in spellings if n in names), None)
-            for key, spellings in _REQUIRED_COLUMNS.items()
-        }
-        missing = [key for key, name in spelling.items() if name is None]
+        missing = [part for part in TRIPLE if part not in places]
         if missing:
             raise GraphFileError(
                 f"the header of the table lacks {', '.join(missing)}: it needs the columns subject, relation and "
                 f"object, with commas, semicolons or tabs between them, and is '{excerpt(','.join(header))}'; of a "
                 "table with a row for each thing, name the column with its name (`subject`, --subject)"
             )
-        subject, relation, object = (names.index(name) for name in spelling.values() if name is not None)
-        subject_id, object_id, source, *qualifiers = (
-            next((names.index(name) for name in spellings if name in names), None)
-            for spellings in (("subject_id",), ("object_id",), ("source",), *_QUALIFIERS.values())
-        )
-        if not any(place is not None for place in qualifiers):
-            qualifiers = []
-        places = subject, relation, object, subject_id, object_id
-        return Columns(len(header), *places, tuple(qualifiers), source, tuple(header))
+        unread = (excerpt(cell.strip()) for n, cell in enumerate(header) if n not in places.values())
+        qualifiers = tuple(map(places.get, _QUALIFIERS))
+        return Columns(len(header), places, qualifiers, tuple(header), tuple(filter(None, unread)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +151,7 @@ class TableReader(Reader):
                     self.columns = WideColumns.of(fields, self.subject, self._relations_by_heading)
                 else:
                     self.columns = Columns.of(fields)
+                    self.unread = self.columns.unread
             except Refused as refused:
                 raise GraphFileError(f"the header of the table cannot be read: {refused.reason}") from refused
         elif isinstance(self.columns, WideColumns):
@@ -201,20 +189,30 @@ class TableReader(Reader):
         """Yield the fact, and before it the name of a subject that has an id."""
         if len(fields) != columns.width:
             raise Refused(f"{len(fields)} fields instead of {columns.width}, as the header has", "columns")
-        name = clean("subject", fields[columns.subject])
-        relation = clean_relation(fields[columns.relation])
-        object_id = _id("object_id", columns.object_id, fields)
-        cell = fields[columns.object]
-        text = clean("object", cell) if cell.strip() or not object_id else ""
-        subject_id = _id("subject_id", columns.subject_id, fields)
-        if subject_id and self._last_label != (subject_id, name):
+        cells = {name: fields[place] for name, place in columns.places.items()}
+        subject_id, name = _thing("subject", cells)
+        object_id, text = _thing("object", cells)
+        relation = clean_relation(cells["relation"])
+        if subject_id and name and self._last_label != (subject_id, name):
             self._last_label = (subject_id, name)
             yield Row("label", subject_id, "", name, "", number, True)
         row = Row("fact", subject_id or name, relation, text, object_id, number, bool(subject_id))
-        if columns.source is not None and (source := fields[columns.source]).strip():
+        if (source := cells.get("source", "")).strip():
             row = row._replace(source=clean("source", source))
         qualifiers = _qualify(columns, fields)
         yield row._replace(qualifiers=qualifiers) if qualifiers else row
+
+
+def _thing(part: str, cells: Mapping[str, str]) -> tuple[str, str]:
+    """Return the id and the name of a subject or an object; beside its label, its own column has its id.
+
+    An object without a label, or with itself as one, is a text.
+    """
+    text, label, id = (cells.get(part + kind, "").strip() for kind in ("", "_label", "_id"))
+    if not id and (label not in ("", text) or (part == "subject" and "subject_label" in cells)):
+        id, text = text, ""
+    id = clean_id(f"{part}_id", id) if id else ""
+    return id, clean(part, label or text) if label or text or not id else ""
 
 
 def _qualify(columns: Columns | WideColumns, fields: list[str]) -> tuple[str, ...]:
@@ -229,10 +227,20 @@ def _qualify(columns: Columns | WideColumns, fields: list[str]) -> tuple[str, ..
     return (*texts, *NO_QUALIFIERS[len(texts) :]) if any(texts) else ()
 
 
-def _id(field: str, column: int | None, fields: list[str]) -> str:
-    raw = "" if column is None else fields[column]
-    return clean_id(field, raw) if raw.strip() else ""
-
-
 def header_name(cell: str) -> str:
     return cell.strip().casefold().replace(" ", "_")
+
+
+def column_name(cell: str) -> str:
+    """Return the heading of a column as _SPELLINGS has it."""
+    return header_name(cell).replace("_", "").replace("-", "")
+
+
+def find_places(header: Sequence[str]) -> dict[str, int]:
+    """Return the places of the columns of facts, by what they hold; the first spelling counts, and each place once."""
+    names, places = [column_name(cell) for cell in header], dict[str, int]()
+    for column, spellings in _SPELLINGS.items():
+        numbers = (names.index(spelling) for spelling in spellings if spelling in names)
+        if (place := next((n for n in numbers if n not in places.values()), None)) is not None:
+            places[column] = place
+    return places

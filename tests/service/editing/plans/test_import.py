@@ -585,3 +585,10 @@ async def test_a_file_takes_no_names_from_the_dry_run_of_another(
     label_line = b'<http://x.org/Oz> <http://www.w3.org/2000/01/rdf-schema#label> "Oz" .\n'
     await import_file(editor, label_line, author="ben", dry_run=True)
     assert await values(editor, "n:oz", "capital") == ["Emerald City"]
+
+
+async def test_columns_that_nothing_reads_are_named_in_a_warning(editor: Editor) -> None:
+    receipt = await import_file(editor, b"subject,relation,object,lang\nOz,capital,Evna,en\n", dry_run=True)
+    assert any(
+        "nothing reads the columns lang:" in text for text in receipt["report"]["edits"][0]["warnings"]
+    )

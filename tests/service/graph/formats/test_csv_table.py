@@ -1,11 +1,13 @@
 """CSV tables: columns in any order, ids beside names, records of many lines, bad headers and bad quotes."""
 
 import tracemalloc
+from io import BytesIO
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError, Row
 from tests.service.graph.formats.drive import read
 
@@ -25,6 +27,27 @@ def test_ids_are_taken_and_the_name_of_the_subject_is_told_once() -> None:
         Row("fact", "Q142", "area", "5", "", 3, True),
         Row("fact", "X", "r", "o", "", 4, False),
     )
+
+
+def test_usual_headings_of_periods_units_and_labels_are_read_and_the_rest_are_told() -> None:
+    qualifiers = [
+        read(f"{HEADER.strip()},{heading}\na,r,o,1999\n", "csv").rows[0].qualifiers
+        for heading in ("Start Date", "valid_from", "start", "end-date", "valid_to", "Valid Until", "units")
+    ]
+    assert qualifiers == [("1999", "", "", "", "")] * 3 + [("", "1999", "", "", "")] * 3 + [
+        ("", "", "", "1999", "")
+    ]
+    header = "subject,subjectLabel,relation,object,object_label,lang,\n"
+    data = header + "Q8,Oak,mayor,Q9,Mia,en,\nQ8,Oak,area,12,,,\nQ8,,age,5,5,,\n"
+    reader = GraphFileReader("csv")
+    rows = [row for row in reader.read(BytesIO(data.encode())) if isinstance(row, Row)]
+    assert rows == [
+        Row("label", "Q8", "", "Oak", "", 2, True),
+        Row("fact", "Q8", "mayor", "Mia", "Q9", 2, True),
+        Row("fact", "Q8", "area", "12", "", 3, True),
+        Row("fact", "Q8", "age", "5", "", 4, True),
+    ]
+    assert reader.unread == ("lang",)
 
 
 def test_an_id_that_the_graph_keeps_for_itself_is_refused() -> None:
