@@ -8,6 +8,7 @@ the next one of its relation. Dates are written as exactly as they are known: "4
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -20,17 +21,24 @@ UNKNOWN = "unknown"  # a date that is there, though it is not known
 BEST, DEPRECATED = "preferred", "deprecated"
 _DATE = re.compile(r"(\d{1,12})(s)?(?:-(\d\d))?(?:-(\d\d))?(?:T\S*)?( BC)?", re.ASCII)
 _LAST = 99  # above each month and each day
+_MONTHS = 12
+_LEAP_YEAR = 2000
 
 Moment: TypeAlias = tuple[int, int, int]  # year, month, day
 
 
 @lru_cache(1 << 12)
 def find_bounds(date: str) -> tuple[Moment, Moment] | None:
-    """Return the first and the last moment that a date may mean; None for one that cannot be read."""
+    """Return the first and the last moment that a date may mean; None for one that cannot be read, or cannot be.
+
+    Each fourth year has a 29 February, as in the Julian calendar.
+    """
     match = _DATE.fullmatch(date)
     if match is None:
         return None
     year, month, day = int(match[1]), int(match[3] or 0), int(match[4] or 0)
+    if month > _MONTHS or day > (monthrange(_LEAP_YEAR + year % 4, month)[1] if month else 0):
+        return None
     first, last = (year, year + 9) if match[2] else (year, year)
     if match[5]:
         first, last = -last, -first

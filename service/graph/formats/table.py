@@ -6,13 +6,14 @@ a row for each thing and a column for each of its facts, whose heading is the re
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from errata.tables.workbook import describe_fault
 
-from models.graph.periods import UNKNOWN, find_bounds
+from models.graph.periods import BEST, DEPRECATED, UNKNOWN, find_bounds
 from models.graph.statement import NO_QUALIFIERS
 from service.graph.formats.base import Reader
 from service.graph.formats.cleaning import clean, clean_id, clean_relation, excerpt
@@ -154,6 +155,10 @@ class TableReader(Reader):
                     self.unread = self.columns.unread
             except Refused as refused:
                 raise GraphFileError(f"the header of the table cannot be read: {refused.reason}") from refused
+        elif len(fields) != self.columns.width:
+            raise Refused(
+                f"{len(fields)} fields instead of {self.columns.width}, as the header has", "columns"
+            )
         elif isinstance(self.columns, WideColumns):
             yield from self._facts(self.columns, fields, number)
         else:
@@ -166,8 +171,6 @@ class TableReader(Reader):
 
     def _facts(self, columns: WideColumns, fields: list[str], number: int) -> Iterator[Result]:
         """Yield a fact for each cell; an empty cell is none, and one that cannot be used is rejected alone."""
-        if len(fields) != columns.width:
-            raise Refused(f"{len(fields)} fields instead of {columns.width}, as the header has", "columns")
         name = clean("subject", fields[columns.subject])
         qualifiers = _qualify(columns, fields)
         for place, relation in columns.relations.items():
@@ -187,8 +190,6 @@ class TableReader(Reader):
 
     def _fact(self, columns: Columns, fields: list[str], number: int) -> Iterator[Row]:
         """Yield the fact, and before it the name of a subject that has an id."""
-        if len(fields) != columns.width:
-            raise Refused(f"{len(fields)} fields instead of {columns.width}, as the header has", "columns")
         cells = {name: fields[place] for name, place in columns.places.items()}
         subject_id, name = _thing("subject", cells)
         object_id, text = _thing("object", cells)
@@ -196,11 +197,12 @@ class TableReader(Reader):
         if subject_id and name and self._last_label != (subject_id, name):
             self._last_label = (subject_id, name)
             yield Row("label", subject_id, "", name, "", number, True)
-        row = Row("fact", subject_id or name, relation, text, object_id, number, bool(subject_id))
-        if (source := cells.get("source", "")).strip():
-            row = row._replace(source=clean("source", source))
-        qualifiers = _qualify(columns, fields)
-        yield row._replace(qualifiers=qualifiers) if qualifiers else row
+        source = cells.get("source", "").strip()
+        origin = clean("source", source) if source else ""
+        row = Row(
+            "fact", subject_id or name, relation, text, object_id, number, bool(subject_id), source=origin
+        )
+        yield row._replace(qualifiers=_qualify(columns, fields))
 
 
 def _thing(part: str, cells: Mapping[str, str]) -> tuple[str, str]:
@@ -216,7 +218,7 @@ def _thing(part: str, cells: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _qualify(columns: Columns | WideColumns, fields: list[str]) -> tuple[str, ...]:
-    """Return what qualifies the facts of a record, if anything does; raise Refused for a date that is none."""
+    """Return what qualifies the facts of a record, if anything does; raise Refused for what cannot be meant."""
     texts = ["" if n is None else " ".join(fields[n].split()) for n in columns.qualifiers]
     for place, date in zip(columns.qualifiers[: len(PERIODS)], texts, strict=False):
         if place is not None and date not in ("", UNKNOWN) and find_bounds(date) is None:
@@ -224,7 +226,21 @@ def _qualify(columns: Columns | WideColumns, fields: list[str]) -> tuple[str, ..
             raise Refused(
                 f"{excerpt(date)!r} in column {heading} is no date: write 1889 or 1889-03-31", "syntax"
             )
+    begin, end = map(find_bounds, texts[:2])
+    if begin and end and end[1] < begin[0]:
+        raise Refused(
+            f"its end, {texts[1]}, is before its begin, {texts[0]}: exchange or correct them", "syntax"
+        )
+    texts[len(PERIODS) + 1 :] = map(_to_rank, texts[len(PERIODS) + 1 :])
     return (*texts, *NO_QUALIFIERS[len(texts) :]) if any(texts) else ()
+
+
+def _to_rank(text: str) -> str:
+    """Return a rank as statements have it, from a word for it or from the IRI of Wikibase."""
+    rank = re.split("[#:/]", column_name(text))[-1].removesuffix("rank")
+    if rank not in ("", "normal", BEST, DEPRECATED):
+        raise Refused(f"{excerpt(text)!r} is no rank: write {BEST}, normal or {DEPRECATED}", "syntax")
+    return rank.removesuffix("normal")
 
 
 def header_name(cell: str) -> str:
@@ -238,9 +254,9 @@ def column_name(cell: str) -> str:
 
 def find_places(header: Sequence[str]) -> dict[str, int]:
     """Return the places of the columns of facts, by what they hold; the first spelling counts, and each place once."""
-    names, places = [column_name(cell) for cell in header], dict[str, int]()
-    for column, spellings in _SPELLINGS.items():
-        numbers = (names.index(spelling) for spelling in spellings if spelling in names)
-        if (place := next((n for n in numbers if n not in places.values()), None)) is not None:
-            places[column] = place
-    return places
+    names = {column_name(cell): n for n, cell in enumerate(header)}
+    return {
+        column: names.pop(spelling)
+        for column, spellings in _SPELLINGS.items()
+        for spelling in [name for name in spellings if name in names][:1]
+    }

@@ -50,6 +50,18 @@ def test_usual_headings_of_periods_units_and_labels_are_read_and_the_rest_are_to
     assert reader.unread == ("lang",)
 
 
+def test_a_rank_may_be_written_as_wikibase_does_and_what_cannot_be_is_rejected() -> None:
+    output = read(
+        "subject,relation,object,from,to,rank\na,r,1,,,Deprecated\na,r,2,,,http://wikiba.se/ontology#PreferredRank\n"
+        "a,r,3,2020,2020-02-29,Normal\na,r,4,,,best\na,r,5,2020-13-45,,\na,r,6,,2021-02-29,\na,r,7,2011,2010-05,\n"
+    )
+    assert [row.qualifiers[-1] for row in output.rows] == ["deprecated", "preferred", ""]
+    assert output.bad == [(line, "syntax") for line in (5, 6, 7, 8)]
+    assert "is no rank: write preferred, normal or deprecated" in output.reasons[0]
+    assert "'2020-13-45' in column from is no date" in output.reasons[1]
+    assert "its end, 2010-05, is before its begin, 2011" in output.reasons[3]
+
+
 def test_an_id_that_the_graph_keeps_for_itself_is_refused() -> None:
     output = read("subject,subject_id,relation,object\nx,@relation/P1,r,o\n", "csv")
     assert output.bad == [(2, "reserved")]
