@@ -171,6 +171,7 @@ class TableReader(Reader):
 
     def _facts(self, columns: WideColumns, fields: list[str], number: int) -> Iterator[Result]:
         """Yield a fact for each cell; an empty cell is none, and one that cannot be used is rejected alone."""
+        _check("the subject", fields[columns.subject])
         name = clean("subject", fields[columns.subject])
         qualifiers = _qualify(columns, fields)
         for place, relation in columns.relations.items():
@@ -179,8 +180,7 @@ class TableReader(Reader):
                 self.skipped["empty_cell"] += 1
                 continue
             try:
-                if fault := describe_fault(cell):
-                    raise Refused(f"{relation} of {name} {fault}", "syntax")
+                _check(f"{relation} of {name}", cell)
                 first, *further = (clean(relation, line) for line in cell.splitlines() if line.strip())
                 yield Row(
                     "fact", name, relation, first, "", number, False, tuple(further), qualifiers=qualifiers
@@ -190,7 +190,9 @@ class TableReader(Reader):
 
     def _fact(self, columns: Columns, fields: list[str], number: int) -> Iterator[Row]:
         """Yield the fact, and before it the name of a subject that has an id."""
-        cells = {name: fields[place] for name, place in columns.places.items()}
+        cells = {column: fields[place] for column, place in columns.places.items()}
+        for column, cell in cells.items():
+            _check(f"the {column.replace('_', ' ')}", cell)
         subject_id, name = _thing("subject", cells)
         object_id, text = _thing("object", cells)
         relation = clean_relation(cells["relation"])
@@ -203,6 +205,12 @@ class TableReader(Reader):
             "fact", subject_id or name, relation, text, object_id, number, bool(subject_id), source=origin
         )
         yield row._replace(qualifiers=_qualify(columns, fields))
+
+
+def _check(field: str, cell: str) -> None:
+    """Raise Refused for what a workbook shows in place of a value."""
+    if fault := describe_fault(cell):
+        raise Refused(f"{field} {fault}", "syntax")
 
 
 def _thing(part: str, cells: Mapping[str, str]) -> tuple[str, str]:

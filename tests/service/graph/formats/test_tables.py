@@ -164,6 +164,23 @@ def test_a_workbook_may_be_a_table_of_facts() -> None:
     assert read(content).facts == [("Peru", "founded", "1821")]
 
 
+def test_a_fault_of_a_workbook_is_no_part_of_a_fact() -> None:
+    rows = [
+        ["subject", "relation", "object"],
+        ["Ark", "opened", 60],
+        ["#N/A", "opened", 1],
+        ["Ark", "cost", "#REF!"],
+    ]
+    book = load_workbook(BytesIO(workbook(rows)))
+    book.worksheets[0]["C2"].number_format = "yyyy-mm-dd"
+    file = BytesIO()
+    book.save(file)
+    output = read(file.getvalue())
+    assert (output.rows, output.bad) == ([], [(2, "syntax"), (3, "syntax"), (4, "syntax")])
+    assert "the object is a date that workbooks cannot hold" in output.reasons[0]
+    assert read_wide("Museum,Phone\n#N/A,5\n").bad == [(2, "syntax")]
+
+
 def test_a_million_rows_of_a_workbook_are_too_many_bytes_or_all_read() -> None:
     output = read_wide(workbook([["Museum", "Phone"], *([f"Museum {n}", n] for n in range(20_000))]))
     assert (len(output.facts), output.facts[-1]) == (20_000, ("Museum 19999", "Phone", "19999"))
