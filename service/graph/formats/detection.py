@@ -11,7 +11,7 @@ from service.graph.formats.cleaning import excerpt
 from service.graph.formats.readers import READERS
 from service.graph.formats.row import GraphFileError
 from service.graph.formats.sparql_tsv import is_results
-from service.graph.formats.table import TABS, header_name
+from service.graph.formats.table import TABS, TRIPLE, column_name, find_places
 
 _TRIPLE = re.compile(rb"\s*(<[A-Za-z][\w+.-]*:[^<>\s]*>|_:[^\s<]+)\s*<")
 _VERSION = re.compile(rb"\s*VERSION\s+[\"']")
@@ -40,33 +40,32 @@ def may_be_comment(line: bytes) -> bool:
     return line.lstrip().startswith(b"#") and line.count(b"\t") != TABS
 
 
-def names_columns(line: bytes) -> bool:
-    """Return whether a line with tabs names the three columns of facts, in any order, so that it heads a table."""
-    names = {header_name(cell.strip().strip('"')) for cell in line.decode(errors="replace").split("\t")}
-    return "subject" in names and "object" in names and bool(names & {"relation", "predicate"})
+def names_columns(line: bytes, marks: str = "\t") -> bool:
+    """Return whether a line names the three columns of facts, in any order, so that it heads a table."""
+    text = line.decode(errors="replace")
+    headers = ([cell.strip().strip('"') for cell in text.split(mark)] for mark in marks)
+    return any(find_places(header).keys() >= TRIPLE.keys() for header in headers)
 
 
 def detect(line: bytes) -> str:
     """Return the format of a file that begins with this line; raise GraphFileError if it is unclear."""
-    if _TRIPLE.match(line) or _VERSION.match(line) or is_results(line.decode(errors="replace")):
+    text = line.decode(errors="replace")
+    if _TRIPLE.match(line) or _VERSION.match(line) or is_results(text):
         return "nt"
-    if {"node1", "label", "node2"} <= {cell.strip() for cell in line.decode(errors="replace").split("\t")}:
+    if {"node1", "label", "node2"} <= {cell.strip() for cell in text.split("\t")}:
         raise GraphFileError(
             "the file is KGTK's: name its columns subject, relation and object in place of node1, label and node2, "
             "or write N-Triples (kgtk generate-wikidata-triples)"
         )
-    if names_columns(line):
+    if DECLARATION.match(text) or names_columns(line, "\t,;"):
         return "csv"
     tabs = line.count(b"\t")
     if tabs != TABS and _DUMP.match(line):
         return "wikidata"
-    text = line.decode(errors="replace")
-    marks = ",;" if tabs == TABS else ",;\t"  # a header with three columns is one of tsv
-    cells = [cell.strip().strip('"') for mark in marks for cell in text.split(mark)]
-    if DECLARATION.match(text) or "subject" in map(header_name, cells):
-        return "csv"
     if tabs == TABS:
         return "tsv"
+    if "subject" in (column_name(cell.strip().strip('"')) for cell in re.split("[,;\t]", text)):
+        return "csv"  # whose reader says which columns are missing
     raise GraphFileError(
         f"the first line, '{excerpt(text)}', does not show the format: name it ({', '.join(READERS)}), "
         "or begin with a header that has a column 'subject'; of a table with a row for each thing, name the column "

@@ -20,7 +20,22 @@ from service.graph.formats.cleaning import clean, clean_id, clean_relation, exce
 from service.graph.formats.row import GraphFileError, Refused, Result, Row
 
 # Spellings of the headings, as column_name writes them
-TRIPLE = {"subject": ("subject",), "relation": ("relation", "predicate"), "object": ("object",)}
+TRIPLE = {
+    "subject": ("subject", "subj", "head", "node1", "item", "entity", "source", "s", "h"),
+    "relation": (
+        "relation",
+        "predicate",
+        "property",
+        "edge",
+        "relationship",
+        "rel",
+        "pred",
+        "prop",
+        "r",
+        "p",
+    ),
+    "object": ("object", "obj", "tail", "node2", "value", "target", "o", "t"),
+}
 # Columns of what qualifies a fact, dates first
 _QUALIFIERS = {
     "from": ("from", "since", "begin", "start", "startdate", "starttime", "validfrom"),

@@ -1,6 +1,7 @@
 """Tables of facts: tab-separated and wide ones."""
 
 import gzip
+import re
 from io import BytesIO
 
 import pytest
@@ -90,6 +91,23 @@ def test_the_names_of_the_columns_are_no_fact() -> None:
     output = read("Subject\tpredicate\tOBJECT\nsubject\trelation\tobject\n")
     assert output.facts == [("subject", "relation", "object")]
     assert (output.format, output.skipped) == ("csv", {})
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "head\trelation\ttail",
+        "node1\tproperty\tnode2",
+        "source,edge,target",
+        "h,r,t",
+        "s;p;o",
+        "item,property,value,id",
+    ],
+)
+def test_a_line_of_words_for_the_parts_of_a_triple_is_a_header(header: str) -> None:
+    record = re.sub(r"\w+", "Oak", header)
+    assert read(f"{header}\n{record}\n").facts == [("Oak", "Oak", "Oak")]
+    assert read("head\tcapital\ttail\n").facts == [("head", "capital", "tail")]
 
 
 def test_a_file_of_bad_lines_gives_no_row_and_ends_well() -> None:
