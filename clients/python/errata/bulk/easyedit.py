@@ -7,7 +7,7 @@ EasyEdit spells the fields of an edit in three ways,
     update, ans, rephrase                     WikiBigEdit
 
 and CounterFact's authors have prompt, subject and target_new in an object `requested_rewrite`. A prompt may leave a
-place for its subject, `{}`.
+place for its subject, `{}` or another of BLANK.
 
 The rephrased prompt measures whether an edit carries over to other words: EasyEdit never shows it to the editor. So it
 becomes a test of the edit, as prompts of portability do, which follow from the edit, and prompts of locality, whose
@@ -17,6 +17,7 @@ of their kinds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -35,7 +36,9 @@ PROMPTS = (  # a field of prompts, the one of their answers, and whether a promp
     ("portability", "", False),
 )
 OBJECT = (("prompt", "ground_truth"), ("New Question", "New Answer"))  # names of a prompt and its answer
-BLANK = "{}"  # the place of the subject in a prompt
+BLANK = re.compile(
+    r"\{(?:0|subject)?\}|\[(?:X|subject)\]|<subject>|%s"
+)  # the place of the subject in a prompt
 MARK = "nq question: "  # what zsRE puts before a question of locality
 Fields = Mapping[str, Any]
 
@@ -75,11 +78,11 @@ def fill_subject(prompt: Any, subject: Any) -> Any:
     Raises:
         ValueError: There is a place and no subject.
     """
-    if not isinstance(prompt, str) or BLANK not in prompt:
+    if not isinstance(prompt, str) or not (blank := BLANK.search(prompt)):
         return prompt
     if not isinstance(subject, str) or not subject.strip():
-        raise ValueError(f"the prompt leaves a place for its subject, {BLANK}, and `subject` is not there")
-    return prompt.replace(BLANK, subject.strip())
+        raise ValueError(f"the prompt leaves a place for its subject, {blank[0]}, and `subject` is not there")
+    return BLANK.sub(lambda _: subject.strip(), prompt)
 
 
 def _iterate_prompts(prompts: Any, answers: Any) -> Iterator[tuple[str, Any]]:

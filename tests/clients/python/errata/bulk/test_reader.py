@@ -148,6 +148,13 @@ def test_easyedits_spellings_are_read_and_the_rephrased_prompt_is_a_test(
         assert line.item == EditItem(question="q?", answer="a", tests=tests)
 
 
+@pytest.mark.parametrize("blank", ["{0}", "{subject}", "[X]", "<subject>", "%s"])
+def test_the_place_of_a_subject_has_several_spellings(tmp_path: Path, blank: str) -> None:
+    fields = {"prompt": f"The keeper of {blank} is", "subject": r"Mill \1", "target_new": "Vik"}
+    [line] = read(tmp_path, "a.json", json.dumps([fields]))
+    assert line.question == r"The keeper of Mill \1 is"
+
+
 def test_a_prompt_gets_its_subject_wherever_it_leaves_a_place(tmp_path: Path) -> None:
     fields = {
         "prompt": "The birthplace of {} is",
