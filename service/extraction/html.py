@@ -26,7 +26,10 @@ LONE_CP932 = re.compile("[\uf8f0-\uf8f3]")  # what Python's cp932 reads in bytes
 NOT_SHOWN = """
     //template | //noscript | //dialog[not(@open)] | //del | //s | //strike | //datalist
     | //*[@hidden] | //input | //sup[.//a[contains(@href, '#') or @role='doc-noteref']]
-    | //a[@role='doc-noteref']
+    | //a[@role='doc-noteref' or @*[name()='epub:type']='noteref' or contains(@class, 'footnote-ref')]
+"""
+RAISED = """
+    //{0} | //*[contains(translate(@style, ' ', ''), 'vertical-align:{1}')]
 """
 # Elements that begin a line, beside those that inscriptis knows
 BLOCKS = (
@@ -98,7 +101,12 @@ def _keep_what_is_shown(page: lxml.html.HtmlElement) -> None:
     for element in page.xpath(NOT_SHOWN):
         if element.getparent() is not None:
             element.drop_tree()
-    for tag, table in (("sup", SUPERSCRIPTS), ("sub", SUBSCRIPTS)):
-        for element in page.iter(tag):
-            if len(element) == 0 and element.text:
-                element.text = set_small(element.text, table)
+    for tag, style, table in (("sup", "super", SUPERSCRIPTS), ("sub", "sub", SUBSCRIPTS)):
+        for element in page.xpath(RAISED.format(tag, style)):
+            text = element.text_content()
+            small = set_small(text, table)
+            if small.endswith(text):
+                element.text = small.removesuffix(text) + (element.text or "")
+            else:
+                del element[:]
+                element.text = small

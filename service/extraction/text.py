@@ -13,10 +13,8 @@ SPACES = re.compile("[\u00a0\u2007\u202f]")  # spaces at which no line is broken
 # Ligatures and positional letters, each a picture of other characters
 PRESENTATION_FORMS = re.compile("[\ufb00-\ufdff\ufe70-\ufefe]+")
 BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
-SUPERSCRIPTS = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
-SUBSCRIPTS = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
-SET_SMALL = re.compile(r"[0-9+=()n-]*[0-9][0-9+=()n-]*")
-"""Text that has characters for being raised: a figure, as of a power, a unit or a note."""
+SUPERSCRIPTS = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+SUBSCRIPTS = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
 
 
 def finish(text: str, title: str, advice: str) -> FileText:
@@ -39,10 +37,15 @@ def finish(text: str, title: str, advice: str) -> FileText:
 
 
 def set_small(text: str, table: dict[int, int]) -> str:
-    """Return a raised or lowered figure as superscripts or subscripts, so that it joins no figure before it.
+    """Return raised or lowered text so that it joins no figure before it.
+
+    Figures become superscripts or subscripts, and text that has other characters, too, is set apart by a space.
 
     Args:
-        text: Text that is raised or lowered; anything but a figure stays as it is.
+        text: Text that is raised or lowered; it stays as it is without a figure.
         table: SUPERSCRIPTS or SUBSCRIPTS.
     """
-    return text.translate(table) if SET_SMALL.fullmatch(text.strip()) else text
+    if not any(map(str.isdigit, text)):
+        return text
+    is_figure = all(ord(character) in table or not character.isalnum() for character in text)
+    return text.translate(table) if is_figure else f" {text}"
