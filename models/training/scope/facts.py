@@ -9,7 +9,7 @@ from pathlib import Path
 
 PAIRS = "pairs/typed_pairs.jsonl.gz"
 PARAPHRASE, DISFLUENT, ENTITY, SWAPS = "pos.rephrase", "pos.disfluent", "neg.entity", "paws"
-LONGEST_SWAP, LONGEST_STATEMENT, SHORTEST, LONGEST = 100, 90, 15, 140  # letters
+LONGEST_SWAP, LONGEST_STATEMENT, SHORTEST, LONGEST = 180, 90, 15, 140  # letters
 NAME = re.compile(r"(?<!^)\b[A-Z]\w{2,}")
 
 

@@ -26,7 +26,7 @@ from models.training.texts.phrasings import CHOOSE_HANDS, TEST_HANDS, read_phras
 
 N_FACTS = 600  # facts that are asked for, and that other questions look like
 MAX_ITERATIONS = 200
-# The threshold is the highest at which every question for the fact passes that the second writer's phrasings give.
+# At the threshold all but two of 600 questions for the fact pass that the second writer's phrasings give.
 # `nkb` then declines 94 % of what only looks like a fact, and loses one of 32 controls.
 PLAN = Plan({"threshold": 0.07})
 KINDS = ["negate", "time", "qualify", "unit", "contain", "relation", "alike", "form", "word", "form"]

@@ -1,7 +1,8 @@
 """Questions in which order decides: that of two names, or of the characters and signs of a figure.
 
 `frames.txt` has questions with two names, a block each: `= asymmetric | kind | kind | label`, wordings behind `?`,
-other questions about the two names behind `x`; and the names of each kind. `figures.jsonl` has a sort of figure a line:
+other questions about the two names behind `x`; and the names of each kind. `verbs.txt` has frames for training, of
+verbs that WordNet has between two persons, in active and passive voice. `figures.jsonl` has a sort of figure a line:
 `asked`, its questions in several wordings with `{v}`, and `figures`: the ways to write a figure, and those to write
 another one that is easily taken for it. Whole kinds are kept for choosing and for the test, whole sorts for the test.
 """
@@ -67,10 +68,10 @@ class Sort:
     figures: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
 
-def read_frames() -> Frames:
-    """Read all frames."""
+def read_frames(file: str = "frames.txt") -> Frames:
+    """Read all frames of a file."""
     frames, names = list[Frame](), dict[str, list[str]]()
-    for block in re.split(r"\n\s*\n|\n(?== names)", (FOLDER / "frames.txt").read_text("utf-8")):
+    for block in re.split(r"\n\s*\n|\n(?== names)", (FOLDER / file).read_text("utf-8")):
         head, *lines = [line for line in block.splitlines() if line.strip()] or [""]
         fields = [field.strip() for field in head.lstrip("= ").split("|")]
         if fields[0] == "names":
@@ -97,7 +98,7 @@ def split_frames(seed: int) -> tuple[Frames, Frames, Frames]:
             part += by_kind.pop(small.pop())
         parts.append(part)
     test, choose = parts
-    train = [frame for group in by_kind.values() for frame in group]
+    train = [*(frame for group in by_kind.values() for frame in group), *read_frames("verbs.txt").frames]
     return Frames(train, frames.names), Frames(choose, frames.names), Frames(test, frames.names)
 
 
