@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import islice
 
@@ -14,6 +15,7 @@ from service.graph.lookup import NAME_ID_PREFIX, Lookup, has_name
 
 # The relations as which a curator or a file writes the names of an entity.
 NAME_RELATIONS = {"label": LABEL, "alias": ALIAS, "description": DESCRIPTION}
+_ID = re.compile(r"[Pp]\d+", re.ASCII)  # the id of a property, or a name that differs from one in case only
 
 
 def id_from_name(name: str) -> str:
@@ -67,7 +69,7 @@ def ambiguous_name(name: str, candidates: Sequence[Entity], field: str, otherwis
 
 
 def resolve_relation(name: str, view: GraphView) -> str:
-    """Return a relation's name in the graph; its label and its Wikidata property are accepted for it."""
+    """Return a relation's name in the graph; its label and its Wikidata property, to the letter, are accepted for it."""
     if name in NAME_RELATIONS:
         return NAME_RELATIONS[name]
     if name.startswith("@"):
@@ -80,9 +82,12 @@ def resolve_relation(name: str, view: GraphView) -> str:
     of_base = (
         relation.id
         for relation in view.base.relations.values()
-        if key in (relation.label.casefold(), (relation.property or "").casefold())
+        if key == relation.label.casefold() or name == relation.property
     )
-    ids = list(dict.fromkeys([*islice(of_base, 1), *view.relations_by_label.get(key, ())]))
+    by_label = view.relations_by_label.get(key, ())
+    if _ID.fullmatch(name):
+        by_label = [id for id in by_label if view.label(id) == name]
+    ids = list(dict.fromkeys([*islice(of_base, 1), *by_label]))
     if len(ids) > 1:
         details: list[JSON] = [
             {"id": id, "label": view.label(id), "description": "a relation", "degree": 0} for id in ids

@@ -2,17 +2,20 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from models.graph.view import GraphView
 from service.editing.editor import Editor
 from service.editing.operations import ListActiveEdits
+from service.graph.name_resolution import resolve_relation
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import head, revert
 from tests.service.graph.requests import answers, entity, fact, import_file, search, values
 from tests.service.parts import body_of
-from tests.service.toy_graph import TOYS
+from tests.service.toy_graph import RELATIONS, TOYS, base
 
 RDFS, SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#"
 M2, H2 = "http://ex.org/m2", "http://ex.org/h2"
@@ -195,3 +198,18 @@ async def test_a_label_of_a_relation_names_the_relation(editor: Editor, is_behin
     assert receipt["counts"]["skipped"] == {"about_relation": 1}
     assert await answers(editor, "Who is the custodian of Luna Harbour?") == ["Mara Keeper"]
     assert await search(editor, "custodian") == []
+
+
+async def test_a_relation_of_another_vocabulary_is_no_property_of_wikidata(editor: Editor) -> None:
+    for relation in ("http://www.wikidata.org/prop/direct/P999", "http://o.example/p999", "urn:lab:p998"):
+        await import_file(editor, f'<http://e/oz> <{relation}> "{relation}" .'.encode())
+    await import_file(editor, b"land,P998\nIx,seven\n", subject="land")
+    assert await values(editor, "http://e/oz", "P999") == ["http://www.wikidata.org/prop/direct/P999"]
+    assert await values(editor, "http://e/oz", "p999") == ["http://o.example/p999"]
+    assert await values(editor, "n:ix", "P998") == ["seven"]
+
+
+@pytest.mark.parametrize(("name", "id"), [("P36", "capital"), ("p36", "p36"), ("Capital", "capital")])
+def test_the_id_of_a_property_is_known_to_the_letter(name: str, id: str) -> None:
+    relations = {"capital": replace(RELATIONS["capital"], property="P36")}
+    assert resolve_relation(name, GraphView(replace(base(), relations=relations))) == id
