@@ -13,7 +13,7 @@ from typing import Any
 
 from models.graph.periods import BEST, DEPRECATED, UNKNOWN
 from service.graph.formats.base import Reader
-from service.graph.formats.cleaning import clean, clean_id, clean_relation, excerpt, plain_number
+from service.graph.formats.cleaning import clean, clean_id, clean_relation, decode, excerpt, plain_number
 from service.graph.formats.ntriples import id_of
 from service.graph.formats.row import (
     Code,
@@ -39,6 +39,7 @@ _ITEM = re.compile(r"Q[1-9]\d{0,18}", re.ASCII)
 _DECADE, _YEAR, _MONTH, _DAY = 8, 9, 10, 11  # Wikidata's numbers for how exact a time is
 _MAX_DEGREES = 360
 _DECIMALS = 6  # decimals of a degree: ten centimetres on the ground
+_HEAD_LINES = 8  # lines at the beginning, of which a JSON text over several lines has no entity on one
 
 
 class WikidataReader(Reader):
@@ -47,10 +48,10 @@ class WikidataReader(Reader):
     def read(self, lines: Iterable[Line]) -> Iterator[Result]:
         """Read a dump, or one JSON text over several lines, as programs write it that indent."""
         rest = iter(lines)
-        head = list(islice(rest, 1))
-        if head and isinstance(head[0][1], bytes) and head[0][1].strip() == b"{":
-            pieces, n_bytes = [b"{"], 0
-            for _, line in rest:
+        head = list(islice(rest, _HEAD_LINES))
+        if head and not any(_stands_alone(line) for _, line in head):
+            pieces, n_bytes = list[bytes](), 0
+            for _, line in chain(head, rest):
                 n_bytes += self.max_line_bytes + 1 if isinstance(line, LongLine) else len(line)
                 if n_bytes > self.max_line_bytes:
                     raise GraphFileError(
@@ -61,12 +62,10 @@ class WikidataReader(Reader):
         yield from super().read(chain(head, rest))
 
     def read_line(self, text: str, line: int) -> Iterator[Result]:
-        content = _parse(text)
-        if content is None:
-            return
-        fetched_entities = content.get("entities")
-        for entity in as_dict(fetched_entities).values() if "entities" in content else [content]:
-            yield from self._entity(to_dump(as_dict(entity)), line)
+        for content in _parse(text):
+            entities = as_dict(content["entities"]).values() if "entities" in content else [content]
+            for entity in entities:
+                yield from self._entity(to_dump(as_dict(entity)), line)
 
     def _entity(self, entity: dict[str, Any], line: int) -> Iterator[Result]:
         id = entity.get("id")
@@ -161,25 +160,27 @@ class WikidataReader(Reader):
         raise Skipped("other_type")
 
 
-def _parse(text: str) -> dict[str, Any] | None:
-    """Parse the entity of a line; return None for a line that only opens or closes the list."""
-    bare = text.strip().removesuffix(",").rstrip()
-    if bare in ("", "[", "]", "[]"):
-        return None
-    if bare.startswith("["):
-        bare = bare[1:].lstrip()
-    if bare.endswith("]"):
-        bare = bare[:-1].rstrip()
+def _stands_alone(line: bytes | LongLine) -> bool:
+    """Return whether a line has whole entities, as in a dump, or is too long to tell."""
     try:
-        entity = json.loads(bare)
+        return bool(_parse(decode(line)))
+    except Refused as refused:
+        return refused.code == "too_long"
+
+
+def _parse(text: str) -> list[dict[str, Any]]:
+    """Parse the entities of a line, which may also open or close the list."""
+    bare = text.strip().removesuffix(",").rstrip().removeprefix("[").removesuffix("]")
+    try:
+        entities: list[Any] = json.loads(f"[{bare}]")
     except RecursionError as cause:
         raise Refused("no JSON that can be read: too many lists within one another", "syntax") from cause
     except ValueError as cause:
         code: Code = "control" if "control character" in str(cause) else "syntax"
         raise Refused(f"no JSON ({excerpt(str(cause))})", code) from cause
-    if not isinstance(entity, dict):
+    if not all(isinstance(entity, dict) for entity in entities):
         raise Refused("no entity: a JSON object is expected", "syntax")
-    return entity
+    return entities
 
 
 def _name(id: str, kind: Kind, text: dict[str, Any], line: int) -> Result:

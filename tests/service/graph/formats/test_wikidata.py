@@ -219,6 +219,16 @@ def test_lexemes_redirects_and_missing_entities_are_left_out() -> None:
     assert (output.results, output.skipped) == ((), {"other_entity": 1, "redirect": 1, "missing": 1})
 
 
+@pytest.mark.parametrize("is_list", [False, True])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_list_and_a_map_are_read_however_their_lines_are_broken(is_list: bool, indent: int | None) -> None:
+    entities = [item(labels={"en": text("Peru")}), item(labels={"en": text("Oz")}) | {"id": "Q7"}]
+    data = entities if is_list else {"entities": {entity["id"]: entity for entity in entities}}
+    output = read(json.dumps(data, indent=indent).replace('{\n  "entities"', '{"entities"'))
+    assert [(row.subject, row.object) for row in output.rows] == [("Q419", "Peru"), ("Q7", "Oz")]
+    assert output.bad == []
+
+
 def test_a_list_on_one_line_of_one_entity_is_read_too() -> None:
     entity = json.dumps(item(labels={"en": text("Peru")}))
     assert read(f"[{entity}]", "wikidata").rows == read(entity, "wikidata").rows
