@@ -113,7 +113,6 @@ class ImportSession:
             self.resolver.prefetch(batch)
             for row in batch:
                 self.resolver.add(row)
-        self.resolver.set_aside(self.reader.relations, self.reader.aside)
         self.file.close()
 
     def build(self, respect: Respect) -> BucketBuilder:
@@ -320,7 +319,7 @@ class Importer:
 
     async def _commit(self, session: ImportSession, timings: Timings) -> Result:
         resolver, reader, order = session.resolver, session.reader, session.order
-        if not resolver.spool.rows:
+        if not resolver.spool.rows and not any(resolver.relations.values()):
             lines = resolver.counts.rejected_lines[:3]
             reasons = "; ".join(f"line {line['line']}: {line['reason']}" for line in lines)
             if resolver.same_as and not reasons:
@@ -330,6 +329,7 @@ class Importer:
         state = await self._pipeline.newest()
         session.check_graph(state)
         await self._join(session)
+        resolver.set_aside(reader.relations, reader.aside)
         respect = await self._examine(session, state)
         session.start_phase("writing", resolver.counts.triples)
         buckets = session.build(respect)

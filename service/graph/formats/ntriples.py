@@ -6,7 +6,7 @@ IRIs become the ids, relation names and words of the graph.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 from urllib.parse import unquote
 
@@ -182,6 +182,11 @@ def local_name(iri: str) -> str:
         return unquote(name, errors="strict") or iri
     except UnicodeDecodeError:
         return name
+
+
+def is_unnamed(labels: Mapping[str, str], *ids: str) -> bool:
+    """Return whether a blank node is among the ids, to which these labels of its file give no name."""
+    return any(id.startswith("_:") and id not in labels for id in ids)
 
 
 def words_of(id: str) -> str:

@@ -17,7 +17,7 @@ from more_itertools import chunked
 from models.graph.in_edges import InEdge, interleave
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, PLAIN
 from service.graph import layout, redis_keys
-from service.graph.formats.ntriples import words_of
+from service.graph.formats.ntriples import is_unnamed, words_of
 from service.graph.imports.spool import PARTS, Spool
 from service.graph.layout import MAX_STATEMENTS
 
@@ -86,8 +86,9 @@ class BucketBuilder:
         for part in range(PARTS):
             cells: set[tuple[str, str]] = set()  # entities and relations whose values the file sets
             for entity, *statement in self.spool.read_part(part):
-                if entity in self.aside:
-                    self.skipped[self.aside[entity]] += 1
+                unnamed = is_unnamed(self.labels, entity, statement[2])
+                if reason := self.aside.get(entity) or "blank_node" * unnamed:
+                    self.skipped[reason] += 1
                     continue
                 if self.left_out and (entity, statement[0], statement[1] or statement[2]) in self.left_out:
                     continue

@@ -12,6 +12,7 @@ from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from models.graph.view import GraphView
 from service.errors import Ambiguous, InvalidInput, TooLarge
+from service.graph.formats.ntriples import is_unnamed
 from service.graph.formats.row import Rejection, Row
 from service.graph.imports.comparison import MAX_COMPARED, FileFact
 from service.graph.imports.spool import PARTS, ImportLimits, Spool
@@ -175,13 +176,14 @@ class RowResolver:
             self.is_compared = False
 
     def set_aside(self, relations: Mapping[str, str], aside: Mapping[str, str]) -> None:
-        """Name relations by their labels, and leave out the statements about them and about the ids `aside`."""
+        """Name relations by their labels, and leave out statements about them, the ids `aside` and nameless nodes."""
         for id, relation in relations.items():
             is_listed = relation in self.relations or len(self.relations) < MAX_RELATIONS
             if is_listed and (label := self.labels.get(id)):
                 self.relations[relation] = self.relations.get(relation) or label
         self.aside = dict.fromkeys(relations, "about_relation") | dict(aside)
-        self.facts = [fact for fact in self.facts if fact.subject not in self.aside]
+        facts = (fact for fact in self.facts if fact.subject not in self.aside)
+        self.facts = [fact for fact in facts if not is_unnamed(self.labels, fact.subject, fact.object_id)]
 
     def join(self, present: Set[str]) -> None:
         """Take things for the entities that they are said to be, as far as the graph or the file has those.

@@ -213,3 +213,19 @@ async def test_a_relation_of_another_vocabulary_is_no_property_of_wikidata(edito
 def test_the_id_of_a_property_is_known_to_the_letter(name: str, id: str) -> None:
     relations = {"capital": replace(RELATIONS["capital"], property="P36")}
     assert resolve_relation(name, GraphView(replace(base(), relations=relations))) == id
+
+
+async def test_a_node_without_a_label_is_no_answer(editor: Editor) -> None:
+    height = '{"@type": "QuantitativeValue", "value": 21, "unitCode": "MTR"}'
+    page = f'{{"@context": "https://schema.org", "@id": "http://e/oz", "name": "Oz", "height": {height}, '
+    receipt = await import_file(editor, (page + '"founder": {"name": "Zoe"}}').encode())
+    assert receipt["counts"]["skipped"] == {"blank_node": 4}
+    assert await values(editor, "http://e/oz", "height") == []
+    assert await answers(editor, "What is the founder of Oz?") == ["Zoe"]
+
+
+async def test_labels_of_relations_alone_are_imported(editor: Editor) -> None:
+    label = {"en": {"language": "en", "value": "head of government"}}
+    data = json.dumps({"type": "property", "id": "P6", "labels": label, "claims": {}})
+    assert (await import_file(editor, data.encode()))["status"] == 201
+    assert await values(editor, "Q419", "head of government") == []
