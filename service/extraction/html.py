@@ -21,6 +21,8 @@ DECLARATION = re.compile(
     rb"""<(?:meta\s[^>]*?charset|\?xml\s[^>]*?encoding)\s*=\s*["']?\s*([^\s"'/>;]+)""", re.I
 )
 DECLARED_WITHIN = 1024
+# Ends after which a browser still shows what comes, and the parser does not read on
+ENDS = re.compile(r"</(?:body|html)(?=[\s/>])[^<>]*>", re.I)
 LONE_CP932 = re.compile("[\uf8f0-\uf8f3]")  # what Python's cp932 reads in bytes that Shift_JIS does not have
 # What a browser with scripts does not show, what an editor has struck out, and links from a figure to a note
 NOT_SHOWN = """
@@ -62,7 +64,7 @@ def read_html(data: bytes, charset: str = "") -> FileText:
         Unreadable: The page cannot be parsed, or shows no text.
     """
     try:
-        source = decode(data, charset).encode()
+        source = ENDS.sub("", decode(data, charset)).encode()
         page = lxml.html.document_fromstring(source, lxml.html.HTMLParser(encoding="utf-8"))
         title = page.findtext(".//title") or ""
         _keep_what_is_shown(page)
