@@ -62,7 +62,7 @@ WATCH_EVERY_S = 10.0
 ROWS_PER_LOOKUP = 10_000
 UNREAD = (
     "nothing reads the columns {}: what they hold is left out; the columns beside subject, relation and object are "
-    "subject_id, object_id, subject_label, object_label, from, to, time, unit, rank and source"
+    "those with _id and _label after these names, from, to, time, unit, rank and source"
 )
 GRAPH_ALONE = "{} from this import, and {} as before: a corrected fact or answer is so for all"
 

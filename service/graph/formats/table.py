@@ -17,7 +17,8 @@ from models.graph.periods import BEST, DEPRECATED, UNKNOWN, find_bounds
 from models.graph.statement import NO_QUALIFIERS
 from service.graph.formats.base import Reader
 from service.graph.formats.cleaning import clean, clean_id, clean_relation, excerpt
-from service.graph.formats.row import GraphFileError, Refused, Result, Row
+from service.graph.formats.ntriples import id_of
+from service.graph.formats.row import GraphFileError, Kind, Refused, Result, Row
 
 # Spellings of the headings, as column_name writes them
 TRIPLE = {
@@ -44,7 +45,7 @@ _QUALIFIERS = {
     "unit": ("unit", "units"),
     "rank": ("rank",),
 }
-_NAMES = {f"{part}_{kind}": (part + kind,) for part in ("subject", "object") for kind in ("id", "label")}
+_NAMES = {f"{part}_{kind}": (part + kind,) for part in TRIPLE for kind in ("id", "label")}
 _SPELLINGS = {**TRIPLE, **_NAMES, "source": ("source",), **_QUALIFIERS}
 # What a column of a table with a row for each thing is named that dates the facts of its row
 PERIODS = "@from", "@to", "@time"
@@ -67,13 +68,11 @@ class Columns:
     def of(header: list[str]) -> Columns:
         places = find_places(header)
         names = [column_name(cell) for cell in header]
-        twice = sorted(header[n].strip() for n in places.values() if names.count(names[n]) > 1)
-        if twice:
+        if twice := sorted(header[n].strip() for n in places.values() if names.count(names[n]) > 1):
             raise GraphFileError(
                 f"the header of the table names {', '.join(twice)} twice: keep one column of that name"
             )
-        missing = [part for part in TRIPLE if part not in places]
-        if missing:
+        if missing := [part for part in TRIPLE if part not in places]:
             raise GraphFileError(
                 f"the header of the table lacks {', '.join(missing)}: it needs the columns subject, relation and "
                 f"object, with commas, semicolons or tabs between them, and is '{excerpt(','.join(header))}'; of a "
@@ -114,8 +113,7 @@ class WideColumns:
             raise GraphFileError(
                 f"the table has {len(names)} columns, and {MAX_COLUMNS} are the most: leave some out"
             )
-        twice = sorted(name for name, times in Counter(filter(None, names)).items() if times > 1)
-        if twice:
+        if twice := sorted(name for name, times in Counter(filter(None, names)).items() if times > 1):
             raise GraphFileError(f"two columns are called {', '.join(twice)}: give each a heading of its own")
         for heading in (subject, *relations_by_heading):
             if header_name(heading) not in names:
@@ -150,7 +148,7 @@ class TableReader(Reader):
         super().__init__(language)
         self.subject, self._relations_by_heading = subject, columns or {}
         self.columns: Columns | WideColumns | None = None
-        self._last_label: tuple[str, str] | None = None
+        self._last_labels: dict[Kind, tuple[str, str]] = {}
 
     def read_record(self, fields: list[str], number: int) -> Iterator[Result]:
         """Read the header, and then the facts of one record.
@@ -204,18 +202,23 @@ class TableReader(Reader):
                 yield refused.at(number)
 
     def _fact(self, columns: Columns, fields: list[str], number: int) -> Iterator[Row]:
-        """Yield the fact, and before it the name of a subject that has an id."""
+        """Yield the fact, and before it the names of a subject and a relation that have an id."""
         cells = {column: fields[place] for column, place in columns.places.items()}
         for column, cell in cells.items():
             _check(f"the {column.replace('_', ' ')}", cell)
         subject_id, name = _thing("subject", cells)
+        relation_id, relation_name = _thing("relation", cells)
         object_id, text = _thing("object", cells)
-        relation = clean_relation(cells["relation"])
-        if subject_id and name and self._last_label != (subject_id, name):
-            self._last_label = (subject_id, name)
-            yield Row("label", subject_id, "", name, "", number, True)
-        source = cells.get("source", "").strip()
-        origin = clean("source", source) if source else ""
+        relation = clean_relation(relation_id or relation_name)
+        labels: dict[Kind, tuple[str, str]] = {
+            "label": (subject_id, name),
+            "relation_label": (relation_id, relation_name),
+        }
+        for kind, (id, label) in labels.items():
+            if id and label and self._last_labels.get(kind) != (id, label):
+                self._last_labels[kind] = id, label
+                yield Row(kind, id, "", label, "", number, True)
+        origin = clean("source", source) if (source := cells.get("source", "").strip()) else ""
         row = Row(
             "fact", subject_id or name, relation, text, object_id, number, bool(subject_id), source=origin
         )
@@ -229,12 +232,13 @@ def _check(field: str, cell: str) -> None:
 
 
 def _thing(part: str, cells: Mapping[str, str]) -> tuple[str, str]:
-    """Return the id and the name of a subject or an object; beside its label, its own column has its id.
+    """Return the id and the name of a part of a triple; beside its label, its own column has its id.
 
     An object without a label, or with itself as one, is a text.
     """
-    text, label, id = (cells.get(part + kind, "").strip() for kind in ("", "_label", "_id"))
-    if not id and (label not in ("", text) or (part == "subject" and "subject_label" in cells)):
+    text, label, id = (id_of(cells.get(part + kind, "").strip()) for kind in ("", "_label", "_id"))
+    is_id = text != cells[part].strip() or (part == "subject" and "subject_label" in cells)
+    if not id and (is_id or label not in ("", text)):
         id, text = text, ""
     id = clean_id(f"{part}_id", id) if id else ""
     return id, clean(part, label or text) if label or text or not id else ""

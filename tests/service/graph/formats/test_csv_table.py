@@ -37,8 +37,7 @@ def test_usual_headings_of_periods_units_and_labels_are_read_and_the_rest_are_to
     assert qualifiers == [("1999", "", "", "", "")] * 3 + [("", "1999", "", "", "")] * 3 + [
         ("", "", "", "1999", "")
     ]
-    header = "subject,subjectLabel,relation,object,object_label,lang,\n"
-    data = header + "Q8,Oak,mayor,Q9,Mia,en,\nQ8,Oak,area,12,,,\nQ8,,age,5,5,,\n"
+    data = "subject,subjectLabel,relation,object,object_label,lang,\nQ8,Oak,mayor,Q9,Mia,en,\nQ8,Oak,area,12,,,\nQ8,,age,5,5,,\n"
     reader = GraphFileReader("csv")
     rows = [row for row in reader.read(BytesIO(data.encode())) if isinstance(row, Row)]
     assert rows == [
@@ -60,6 +59,15 @@ def test_a_rank_may_be_written_as_wikibase_does_and_what_cannot_be_is_rejected()
     assert "is no rank: write preferred, normal or deprecated" in output.reasons[0]
     assert "'2020-13-45' in column from is no date" in output.reasons[1]
     assert "its end, 2010-05, is before its begin, 2011" in output.reasons[3]
+
+
+def test_iris_of_wikidata_are_its_ids_and_a_relation_has_a_label_too() -> None:
+    entity, direct = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
+    output = read(f"subject,relation,relationLabel,object\n{entity}Q8,{direct}P36,capital,{entity}Q9\n")
+    assert output.results == (
+        Row("relation_label", "P36", "", "capital", "", 2, True),
+        Row("fact", "Q8", "P36", "", "Q9", 2, True),
+    )
 
 
 def test_an_id_that_the_graph_keeps_for_itself_is_refused() -> None:
