@@ -24,8 +24,7 @@ commit.
 
 ON_A_GPU = """\
 On one NVIDIA H200 (2026-11-26) the six systems answer all questions as they do on the CPU, in float32 and bfloat16, and
-no score moves by more than 4e-5 in float32 ([each](models/checkpoints/README.md)); [GPU.md](deploy/GPU.md) says what it
-took.
+no score moves by more than 4e-5 in float32 ([each](models/checkpoints/README.md)).
 """
 
 

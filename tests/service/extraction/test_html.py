@@ -93,7 +93,10 @@ def test_the_first_that_names_an_encoding_counts(data: bytes, charset: str, text
         ("1911<sup><b>2</b></sup>, 1912<sup><!-- n -->2</sup>, CO<sub><b>2</b></sub>", "1911², 1912², CO₂"),
         ("1911<sup><a name=r2>2</a></sup>, 1912<sup>1,2</sup>, 14<sup>1–3</sup>", "1911², 1912¹,², 14¹–³"),
         ("10<sup>−3</sup>, 1911<sup>2a</sup>, 1912<sup><i>٢</i></sup>", "10⁻³, 1911 2a, 1912 ٢"),
-        ("1911<a class=footnote-reference href=#n>2</a>, 1912<a epub:type=noteref href=n>2</a>", "1911, 1912"),
+        (
+            "1911<a class=footnote-reference href=#n>2</a>, 1912<a epub:type=noteref href=n>2</a>",
+            "1911, 1912",
+        ),
         ("1911<span style='vertical-align: super'>2</span>", "1911²"),
         ("<p>A</p></body></html>tail <p>after</p></BODY ><p>last", "A\n\ntail\n\nafter\n\nlast"),
         ("Donau&shy;dampf&shy;schiff, 10&nbsp;000, of&#xfb01;ce", "Donaudampfschiff, 10 000, office"),
