@@ -30,7 +30,7 @@ NOT_SHOWN = """
     | //*[@hidden] | //input | //sup[.//a[contains(@href, '#') or @role='doc-noteref']]
     | //a[@role='doc-noteref' or @*[name()='epub:type']='noteref' or contains(@class, 'footnote-ref')]
 """
-ALIGNMENT = """
+SMALL_TEXT = """
     //{0} | //*[contains(translate(@style, ' ', ''), 'vertical-align:{1}')]
 """
 # Elements that begin a line, beside those that inscriptis knows
@@ -104,7 +104,7 @@ def _keep_what_is_shown(page: lxml.html.HtmlElement) -> None:
         if element.getparent() is not None:
             element.drop_tree()
     for tag, style, table in (("sup", "super", SUPERSCRIPTS), ("sub", "sub", SUBSCRIPTS)):
-        for element in page.xpath(ALIGNMENT.format(tag, style)):
+        for element in page.xpath(SMALL_TEXT.format(tag, style)):
             text = element.text_content()
             small = set_small(text, table)
             if small.endswith(text):

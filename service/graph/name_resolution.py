@@ -69,7 +69,7 @@ def ambiguous_name(name: str, candidates: Sequence[Entity], field: str, otherwis
 
 
 def resolve_relation(name: str, view: GraphView) -> str:
-    """Return a relation's name in the graph; its label and, to the letter, its Wikidata property are accepted."""
+    """Return a relation's name in the graph; its label and the id of its Wikidata property are accepted."""
     if name in NAME_RELATIONS:
         return NAME_RELATIONS[name]
     if name.startswith("@"):

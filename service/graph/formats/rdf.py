@@ -45,12 +45,15 @@ NAMESPACE = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"  # that of an RDF/XML
 JSON = re.compile(rb"[\[{]")
 # A header of three variables, and a record that begins with two IRIs
 TABLE = re.compile(rb'(?:"?\w+"?,){2}"?\w+"?\r?\n\s*"?(?:_:\w|https?://|urn:)[^\s"]*"?,"?(?:https?://|urn:)')
-NODE = re.compile(r"_:(\w\S*)|(?:https?://|urn:)\S+")
+NODE = re.compile(r"(?:_:|nodeID://)(\w\S*)|(?:https?://|urn:)\S+")
 # Values that have several spellings, as SPARQL's services write them
 LEXICAL_FORMS = {
     "dateTime": re.compile(r"-?\d{4,12}-\d\d-\d\dT\d\d:\d\d:\d\d\S*", re.ASCII),
     "double": re.compile(r"-?\d\.\d+[eE][+-]?\d+", re.ASCII),
 }
+# A cell of results that is a blank node, and its name: Virtuoso's nodeID://b1 has characters that no name has
+BLANK_NODE = re.compile(rb'\{[^{}]*"bnode"[^{}]*\}')
+VALUE = re.compile(rb'(?<="value":")[^"]*|(?<="value": ")[^"]*')
 RESULTS = re.compile(rb'"head"\s*:\s*\{[^{}]*"vars"\s*:')
 KEYWORD = re.compile(rb'"@(?:context|id|graph|type)"\s*:')
 ENTITY = re.compile(rb"<!ENTITY\b", re.I)
@@ -89,7 +92,7 @@ class RdfReader(NTriplesReader):
         Raises:
             GraphFileError: It has a fault, XML entities, a remote context, or a statement that is too long.
         """
-        source = _Source(file)
+        source = _Source(file, has_cells=self.format == "srj")
         try:
             for statement in self.parse(source):
                 self.count, source.n_bytes = self.count + 1, 0
@@ -187,12 +190,13 @@ class _Source(RawIOBase):
     """A file whose statements are bounded: the parser holds one until its end.
 
     Attributes:
+        has_cells: Whether it is results as JSON, whose blank nodes get names that the parser takes.
         n_bytes: Bytes that were read since the last statement.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, has_cells: bool) -> None:
         super().__init__()
-        self._file, self._head, self.n_bytes = file, b"", 0
+        self._file, self._head, self.n_bytes, self.has_cells = file, b"", 0, has_cells
 
     def peek(self, size: int) -> bytes:
         """Return the beginning, which `read` returns again."""
@@ -205,12 +209,18 @@ class _Source(RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes; raise GraphFileError where a statement has too many."""
+        if self.has_cells:  # up to the end of a cell where there is one
+            size = self.peek(size)[:size].rfind(b"}") + 1 or size
         data, self._head = self._head[:size], self._head[size:]
         data = data or self._file.read(size)
         self.n_bytes += len(data)
         if self.n_bytes > MAX_STATEMENT_BYTES:
             raise GraphFileError(f"a statement has more than {MAX_STATEMENT_BYTES:,} bytes")
-        return data
+        return BLANK_NODE.sub(_name_node, data) if self.has_cells else data
+
+
+def _name_node(cell: re.Match[bytes]) -> bytes:
+    return VALUE.sub(lambda value: re.sub(rb"\W", b"_", value[0]), cell[0])
 
 
 def fill_contexts(data: bytes) -> bytes:

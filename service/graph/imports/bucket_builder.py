@@ -86,8 +86,8 @@ class BucketBuilder:
         for part in range(PARTS):
             cells: set[tuple[str, str]] = set()  # entities and relations whose values the file sets
             for entity, *statement in self.spool.read_part(part):
-                has_no_name = is_unnamed(self.labels, entity, statement[2])
-                if reason := self.aside.get(entity) or "blank_node" * has_no_name:
+                is_nameless = is_unnamed(self.labels, entity, statement[2])
+                if reason := self.aside.get(entity) or "blank_node" * is_nameless:
                     self.skipped[reason] += 1
                     continue
                 if self.left_out and (entity, statement[0], statement[1] or statement[2]) in self.left_out:

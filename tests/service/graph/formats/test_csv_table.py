@@ -37,7 +37,8 @@ def test_usual_headings_of_periods_units_and_labels_are_read_and_the_rest_are_to
     assert qualifiers == [("1999", "", "", "", "")] * 3 + [("", "1999", "", "", "")] * 3 + [
         ("", "", "", "1999", "")
     ]
-    data = "subject,subjectLabel,relation,object,object_label,lang,\nQ8,Oak,mayor,Q9,Mia,en,\nQ8,Oak,area,12,,,\nQ8,,age,5,5,,\n"
+    data = "subject,subjectLabel,relation,object,object_label,lang,\n"
+    data += "Q8,Oak,mayor,Q9,Mia,en,\nQ8,Oak,area,12,,,\nQ8,,age,5,5,,\n"
     reader = GraphFileReader("csv")
     rows = [row for row in reader.read(BytesIO(data.encode())) if isinstance(row, Row)]
     assert rows == [

@@ -201,6 +201,16 @@ def test_results_of_sparql_as_json_are_read_as_terms() -> None:
     assert rejection == Rejection(3, "the subject or the relation is a text, and not an IRI", "syntax")
 
 
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_blank_nodes_of_virtuoso_are_nodes(separators: tuple[str, str]) -> None:
+    peru, founder = {"type": "uri", "value": "http://e/Peru"}, {"type": "uri", "value": "http://e/founder"}
+    rows = [(peru, founder, {"type": "bnode", "value": f"nodeID://b{n}"}) for n in range(500)]
+    output = read(json.dumps(json.loads(results(*rows)), separators=separators))
+    assert output.facts == [("http://e/Peru", "founder", f"_:b{n}") for n in range(500)]
+    cells = "s,p,o\nhttp://e/Peru,http://e/founder,nodeID://b7\n"
+    assert read(cells).facts == output.facts[:1]
+
+
 @pytest.mark.parametrize(
     ("file", "reason"),
     [
