@@ -29,20 +29,24 @@ Moment: TypeAlias = tuple[int, int, int]  # year, month, day
 
 @lru_cache(1 << 12)
 def find_bounds(date: str) -> tuple[Moment, Moment] | None:
-    """Return the first and the last moment that a date may mean; None for one that cannot be read, or cannot be.
-
-    Each fourth year has a 29 February, as in the Julian calendar.
-    """
+    """Return the first and the last moment that a date may mean; None for one that cannot be read."""
     match = _DATE.fullmatch(date)
     if match is None:
         return None
     year, month, day = int(match[1]), int(match[3] or 0), int(match[4] or 0)
-    if month > _MONTHS or day > (monthrange(_LEAP_YEAR + year % 4, month)[1] if month else 0):
-        return None
     first, last = (year, year + 9) if match[2] else (year, year)
     if match[5]:
         first, last = -last, -first
     return (first, month, day), (last, month or _LAST, day or _LAST)
+
+
+def is_possible(date: str) -> bool:
+    """Return whether a date can be read, and can be; each fourth year has a 29 February, as in the Julian calendar."""
+    if (bounds := find_bounds(date)) is None:
+        return False
+    year, month, day = bounds[0]
+    leap = _LEAP_YEAR + (year % 4 if year > 0 else 0)
+    return month <= _MONTHS and day <= (monthrange(leap, month)[1] if month else 0)
 
 
 def holds(fact: Fact | Statement, as_of: str) -> bool:

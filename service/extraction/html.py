@@ -22,7 +22,7 @@ DECLARATION = re.compile(
 )
 DECLARED_WITHIN = 1024
 # Ends after which a browser still shows what comes, and the parser does not read on
-ENDS = re.compile(r"</(?:body|html)(?=[\s/>])[^<>]*>", re.I)
+ENDS = re.compile(r"</(?:body|html)\s*>", re.I)
 LONE_CP932 = re.compile("[\uf8f0-\uf8f3]")  # what Python's cp932 reads in bytes that Shift_JIS does not have
 # What a browser with scripts does not show, what an editor has struck out, and links from a figure to a note
 NOT_SHOWN = """
@@ -33,6 +33,7 @@ NOT_SHOWN = """
 SMALL_TEXT = """
     //{0} | //*[contains(translate(@style, ' ', ''), 'vertical-align:{1}')]
 """
+LINES = ".//p | .//div | .//td | .//th | .//tr | .//li | .//br"  # parts that no figure has
 # Elements that begin a line, beside those that inscriptis knows
 BLOCKS = (
     "dd",
@@ -106,9 +107,9 @@ def _keep_what_is_shown(page: lxml.html.HtmlElement) -> None:
     for tag, style, table in (("sup", "super", SUPERSCRIPTS), ("sub", "sub", SUBSCRIPTS)):
         for element in page.xpath(SMALL_TEXT.format(tag, style)):
             text = element.text_content()
-            small = set_small(text, table)
-            if small.endswith(text):
-                element.text = small.removesuffix(text) + (element.text or "")
-            else:
+            small = text if element.xpath(LINES) else set_small(text, table)
+            if small != text:
                 del element[:]
                 element.text = small
+            elif tag == "sup" and any(map(str.isdecimal, text)):
+                element.text = f" {element.text or ''}"

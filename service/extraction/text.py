@@ -16,6 +16,9 @@ BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 SUPERSCRIPTS = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
 SUBSCRIPTS = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
 
+# A figure with the signs of a power, a unit or notes
+FIGURE = re.compile(r"[0-9+=()n,.\u2013\u2212-]*[0-9][0-9+=()n,.\u2013\u2212-]*")
+
 
 def finish(text: str, title: str, advice: str) -> FileText:
     """Return text as a reader sees it: without invisible characters and with the letters that ligatures stand for.
@@ -37,15 +40,11 @@ def finish(text: str, title: str, advice: str) -> FileText:
 
 
 def set_small(text: str, table: dict[int, int]) -> str:
-    """Return raised or lowered text so that it joins no figure before it.
-
-    Figures become superscripts or subscripts, and text that has other characters, too, is set apart by a space.
+    """Return a raised or lowered figure as superscripts or subscripts, so that it joins no figure before it.
 
     Args:
-        text: Text that is raised or lowered; it stays as it is without a figure.
+        text: Text that is raised or lowered; anything but a figure stays as it is.
         table: SUPERSCRIPTS or SUBSCRIPTS.
     """
-    if not any(map(str.isdigit, text)):
-        return text
-    is_figure = all(ord(character) in table or not character.isalnum() for character in text)
-    return text.translate(table) if is_figure else f" {text}"
+    is_figure = FIGURE.fullmatch(text.strip()) and (table is SUPERSCRIPTS or "." not in text)
+    return text.translate(table) if is_figure else text

@@ -87,13 +87,14 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     pool = Pool(upstreams := build_upstreams(settings), metrics.set_upstream_refused)
     worklist, sightings, hits = _build_tallies(settings, access)
     on_gap = None if sightings is None else sightings.add
-    fact_finder = FactFinder(models) if settings.upstream_facts else None
+    build_questions = partial(AutoRouter, models, settings.max_batch, settings.model_to_ask)
     if upstreams:
+        fact_finder = FactFinder(models) if settings.upstream_facts else None
         matcher = Matcher(models, settings.model_to_correct, settings.scope_replaces, hits.add, on_gap)
         app.state.upstream_requests = UpstreamRequests(upstreams, Gateway(pool, matcher, fact_finder).respond)
         metrics.begin_at_zero(metrics.UPSTREAM_REQUESTS, upstreams, OUTCOMES)
-    upstream_answers = UpstreamAnswers(upstreams, pool, models, settings.model_to_correct, fact_finder)
-    build_questions = partial(AutoRouter, models, settings.max_batch, settings.model_to_ask, upstream_answers)
+        upstream_answers = UpstreamAnswers(upstreams, pool, models, settings.model_to_correct, fact_finder)
+        build_questions = partial(build_questions, upstreams=upstream_answers)
     questions = build_questions(on_gap=on_gap, on_hit=hits.add)
     state = status.build_router(models, editor, UpstreamModels(upstreams, pool).list_cards)
     app.include_router(state, dependencies=[Depends(Guard(access.gate, "ask"))])
@@ -108,7 +109,6 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     if settings.console:
         include_console(app)
     include_mcp(app, settings.url, None if settings.oidc is None else settings.oidc.issuer)
-    # A browser at the bare address gets an overview.
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     _add_middleware(app, settings, access)
 

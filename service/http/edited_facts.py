@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from errata.wire import AnswerRequest
@@ -45,7 +46,9 @@ class FactFinder:
 
     models: ModelRouter
 
-    async def find(self, question: str, asker: Asker, version: int | None) -> EditedFacts | None:
+    async def find(
+        self, question: str, asker: Asker, version: int | None, as_of: date | None = None
+    ) -> EditedFacts | None:
         """Return the facts at a version, by default the newest; None where there are none."""
         try:
             async with asyncio.timeout(FIND_S):
@@ -55,7 +58,7 @@ class FactFinder:
                 )
                 if (model := next(graphs, None)) is None:
                     raise NotReady("no model that reads the graph has started")
-                request = AnswerRequest(question=question, model=model, version=version)
+                request = AnswerRequest(question=question, model=model, version=version, as_of=as_of)
                 outcome = await self.models.answer(self.models.prepare(request, asker, only="facts"))
         except ValidationError:  # no question for our models; its words stay out of the log
             return None

@@ -142,10 +142,9 @@ class UpstreamAnswers:
             return None
         if self.fact_finder is None or not question.takes_edits:
             return question
-        asker = question.parts[0].asker
-        return replace(
-            question, facts=await self.fact_finder.find(question.request.question, asker, match.version)
-        )
+        request, asker = question.request, question.parts[0].asker
+        facts = await self.fact_finder.find(request.question, asker, match.version, request.as_of)
+        return replace(question, facts=facts)
 
     async def complete(self, question: UpstreamQuestion) -> Completion:
         """Ask an upstream, and return the fields of the answer that are its."""

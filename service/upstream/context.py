@@ -37,18 +37,25 @@ def find_change(text: str, conversation: Member, block: str) -> tuple[int, int, 
     if isinstance(messages, str):
         user = f'{{"role": "user", "content": {text[conversation.start : conversation.end]}}}'
         return conversation.start, conversation.end, f"[{system}, {user}]"
-    if not messages or messages[0]["role"] not in SYSTEM:
-        return (conversation.start + 1, conversation.start + 1, f"{system}, ") if messages else None
+    if not isinstance(messages, list) or not messages or not isinstance(messages[0], dict):
+        return None
+    if messages[0].get("role") not in SYSTEM:
+        return conversation.start + 1, conversation.start + 1, f"{system}, "
     first = text.index("{", conversation.start)
     _, end = DECODER.raw_decode(text, first)
     contents = [member for member in read_members(text[first:end]) if member.name == "content"]
-    if not contents or not contents[-1].value:
+    if not contents:
         return None
-    addition = json.dumps(f"\n\n{block}")
-    if not isinstance(contents[-1].value, str):
-        addition = f', {{"type": {json.dumps(contents[-1].value[-1]["type"])}, "text": {addition}}}'
-    place = first + contents[-1].end - 1  # the quote or bracket that ends it
-    return place, place, addition if addition[0] == "," else addition[1:-1]
+    place, addition = (
+        first + contents[-1].end - 1,
+        json.dumps(f"\n\n{block}"),
+    )  # the quote or bracket that ends it
+    match contents[-1].value:
+        case str(prompt) if prompt:
+            return place, place, addition[1:-1]
+        case [*_, {"type": ("text" | "input_text") as kind}]:
+            return place, place, f', {{"type": "{kind}", "text": {addition}}}'
+    return None
 
 
 def write_fact(fact: Mapping[str, Any]) -> str:

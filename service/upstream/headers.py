@@ -35,9 +35,16 @@ def to_send(headers: Iterable[tuple[bytes, bytes]], key: str | None) -> Headers:
     return passing if key is None else [*passing, (b"authorization", f"Bearer {key}".encode())]
 
 
-def to_return(headers: Iterable[tuple[bytes, bytes]], status: int) -> Headers:
-    """Return the headers of an upstream's reply, repeated ones too, without a length that is not the body's."""
-    headers = list(headers)
+def to_return(headers: Iterable[tuple[bytes, bytes]], status: int, url: str) -> Headers:
+    """Return the headers of an upstream's reply, repeated ones too, without a length that is not the body's.
+
+    Args:
+        url: Its address, which stays private: a redirect there leads to ours.
+    """
+    headers = [
+        (name, b"/v1" + text.removeprefix(url.encode()) if text.startswith(url.encode()) else text)
+        for name, text in headers
+    ]
     is_framed = status == HTTPStatus.NOT_MODIFIED or any(
         name.lower() == b"transfer-encoding" for name, _ in headers
     )

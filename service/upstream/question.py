@@ -102,6 +102,7 @@ NAME = re.compile(r"\w*[A-Z\d]\w*|\w*[^\W\d_a-z]\w*")  # a word that a sentence 
 
 SENTENCE_END = re.compile(r"[.!?](?=\W)|[\n。！？]")
 FEW_WORDS = 3
+WORD = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|\w+")  # or a letter of a script without spaces
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,8 @@ def find_question(path: str, fields: Fields, keep_out: Sequence[str] = ()) -> As
     rest = [message for message in messages if message.get("role") not in SYSTEM]
     if not rest or rest[-1] is not messages[-1] or rest[-1].get("role") != "user":
         return None
+    if path == RESPONSES and len(messages) > 1 and fields.get("store") is not False:
+        return None  # a stored response holds the dialogue, and the id of an edit's one question alone
     text = _read_text(rest[-1].get("content"))
     return (
         AskedQuestion(fold(text), len(rest) > 1, says_more(text)) if text and len(text) <= LONGEST else None
@@ -175,7 +178,7 @@ def stands_alone(question: str, wording: str) -> bool:
 
 def says_more(text: str) -> bool:
     """Return whether a text has several sentences of more than a few words, as a greeting or a name with a dot has."""
-    return sum(len(sentence.split()) > FEW_WORDS for sentence in SENTENCE_END.split(text)) > 1
+    return sum(len(WORD.findall(sentence)) > FEW_WORDS for sentence in SENTENCE_END.split(text)) > 1
 
 
 def is_kept_out(prompts: Sequence[Any], keep_out: Sequence[str]) -> bool:
@@ -192,7 +195,7 @@ def _read_line(prompt: Any) -> AskedQuestion | None:
     line = prompt.strip() if isinstance(prompt, str) and len(prompt) <= LONGEST else ""
     if not line or len(line.splitlines()) > 1 or "QUESTION MARK" not in unicodedata.name(line[-1], ""):
         return None
-    return AskedQuestion(line, is_follow_up=False)
+    return AskedQuestion(line, is_follow_up=False, says_more=says_more(line))
 
 
 def _read_text(content: Any) -> str | None:

@@ -33,7 +33,7 @@ def restore_turn(text: str, members: Sequence[Member]) -> str:
     try:
         packed = urlsafe_b64decode(previous.value[len(BEGINNING) : -UNIQUE])
         question, answer = json.loads(zlib.decompressobj().decompress(packed, MAX_BYTES))
-    except (ValueError, zlib.error) as error:
+    except (ValueError, TypeError, RecursionError, zlib.error) as error:
         raise InvalidInput("no edit gave that response: send the whole conversation") from error
     turn = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
     for member in reversed(members):
@@ -41,7 +41,8 @@ def restore_turn(text: str, members: Sequence[Member]) -> str:
         if member is previous:
             value = "null"
         elif member.name == "input":
-            rest = value[1:] if isinstance(member.value, list) else f'{{"role": "user", "content": {value}}}]'
+            is_list = isinstance(member.value, list) and member.value
+            rest = value[1:] if is_list else f'{{"role": "user", "content": {value}}}]'
             value = f"{json.dumps(turn)[:-1]}, {rest}"
         text = text[: member.start] + value + text[member.end :]
     return text

@@ -329,7 +329,7 @@ class Importer:
         state = await self._pipeline.newest()
         session.check_graph(state)
         await self._join(session)
-        resolver.set_aside(reader.relations, reader.aside)
+        await asyncio.to_thread(resolver.set_aside, reader.relations, reader.aside)
         respect = await self._examine(session, state)
         session.start_phase("writing", resolver.counts.triples)
         buckets = session.build(respect)

@@ -220,7 +220,7 @@ class _Source(RawIOBase):
 
 
 def _name_node(cell: re.Match[bytes]) -> bytes:
-    return VALUE.sub(lambda value: re.sub(rb"\W", b"_", value[0]), cell[0])
+    return VALUE.sub(lambda value: re.sub(rb"\W|_", lambda sign: b"_%x_" % sign[0][0], value[0]), cell[0])
 
 
 def fill_contexts(data: bytes) -> bytes:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from errata.tables.workbook import describe_fault
 
-from models.graph.periods import BEST, DEPRECATED, UNKNOWN, find_bounds
+from models.graph.periods import BEST, DEPRECATED, UNKNOWN, find_bounds, is_possible
 from models.graph.statement import NO_QUALIFIERS
 from service.graph.formats.base import Reader
 from service.graph.formats.cleaning import clean, clean_id, clean_relation, excerpt
@@ -22,7 +22,7 @@ from service.graph.formats.row import GraphFileError, Kind, Refused, Result, Row
 
 # Spellings of the headings, as column_name writes them
 TRIPLE = {
-    "subject": ("subject", "subj", "head", "node1", "item", "entity", "source", "s", "h"),
+    "subject": ("subject", "subj", "head", "node1", "item", "entity", "source"),
     "relation": (
         "relation",
         "predicate",
@@ -32,10 +32,8 @@ TRIPLE = {
         "rel",
         "pred",
         "prop",
-        "r",
-        "p",
     ),
-    "object": ("object", "obj", "tail", "node2", "value", "target", "o", "t"),
+    "object": ("object", "obj", "tail", "node2", "value", "target"),
 }
 # Columns of what qualifies a fact, dates first
 _QUALIFIERS = {
@@ -50,6 +48,7 @@ _SPELLINGS = {**TRIPLE, **_NAMES, "source": ("source",), **_QUALIFIERS}
 # What a column of a table with a row for each thing is named that dates the facts of its row
 PERIODS = "@from", "@to", "@time"
 MAX_COLUMNS = 256
+NUMBER, PROPERTY = re.compile(r"[-+\d.,]+"), re.compile(r"P\d+", re.ASCII)
 TABS = 2  # tabs between the three columns of a .spo line
 
 
@@ -238,8 +237,10 @@ def _thing(part: str, cells: Mapping[str, str]) -> tuple[str, str]:
     """
     text, label, id = (id_of(cells.get(part + kind, "").strip()) for kind in ("", "_label", "_id"))
     is_id = text != cells[part].strip() or (part == "subject" and "subject_label" in cells)
-    if not id and (is_id or label not in ("", text)):
+    if not id and (is_id or (label not in ("", text) and not NUMBER.fullmatch(text))):
         id, text = text, ""
+    if part == "relation" and not PROPERTY.fullmatch(id):
+        id = ""
     id = clean_id(f"{part}_id", id) if id else ""
     return id, clean(part, label or text) if label or text or not id else ""
 
@@ -248,7 +249,7 @@ def _qualify(columns: Columns | WideColumns, fields: list[str]) -> tuple[str, ..
     """Return what qualifies the facts of a record, if anything does; raise Refused for what cannot be meant."""
     texts = ["" if n is None else " ".join(fields[n].split()) for n in columns.qualifiers]
     for place, date in zip(columns.qualifiers[: len(PERIODS)], texts, strict=False):
-        if place is not None and date not in ("", UNKNOWN) and find_bounds(date) is None:
+        if place is not None and date not in ("", UNKNOWN) and not is_possible(date):
             heading = excerpt(columns.header[place].strip())
             raise Refused(
                 f"{excerpt(date)!r} in column {heading} is no date: write 1889 or 1889-03-31", "syntax"
@@ -265,6 +266,8 @@ def _qualify(columns: Columns | WideColumns, fields: list[str]) -> tuple[str, ..
 def _to_rank(text: str) -> str:
     """Return a rank as statements have it, from a word for it or from the IRI of Wikibase."""
     rank = re.split("[#:/]", column_name(text))[-1].removesuffix("rank")
+    if rank.isdecimal():  # a place in some order of the file
+        return ""
     if rank not in ("", "normal", BEST, DEPRECATED):
         raise Refused(f"{excerpt(text)!r} is no rank: write {BEST}, normal or {DEPRECATED}", "syntax")
     return rank.removesuffix("normal")

@@ -87,7 +87,7 @@ class PassedReply(Response):
                     {
                         "type": "http.response.start",
                         "status": reply.status,
-                        "headers": to_return(reply.headers, reply.status) + headers,
+                        "headers": to_return(reply.headers, reply.status, self._upstream.url) + headers,
                     }
                 )
                 with suppress(UpstreamFailed, UpstreamSlow):

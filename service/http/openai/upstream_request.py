@@ -53,7 +53,8 @@ class UpstreamRequest:
     def target(self) -> str:
         """The path under /v1 and the query, as the caller wrote them; InvalidInput if they lead out of /v1."""
         path = self.request.scope["raw_path"].decode("latin-1").removeprefix(ROOT)
-        if any(unquote(segment) in ("", ".", "..") for segment in re.split(r"/|%2[fF]|\\|%5[cC]", path)):
+        segments = re.split(r"/|%2[fF]|\\|%5[cC]", path)
+        if "" in segments[:-1] or any(unquote(segment) in (".", "..") for segment in segments):
             raise InvalidInput(
                 "a path to an upstream may have neither the segments . and .. nor an empty one"
             )

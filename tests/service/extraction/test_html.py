@@ -101,6 +101,9 @@ def test_the_first_that_names_an_encoding_counts(data: bytes, charset: str, text
         ("<p>A</p></body></html>tail <p>after</p></BODY ><p>last", "A\n\ntail\n\nafter\n\nlast"),
         ("Donau&shy;dampf&shy;schiff, 10&nbsp;000, of&#xfb01;ce", "Donaudampfschiff, 10 000, office"),
         ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢(kan)"),
+        ("<p>45 m<sup>²</sup>, CO<sub>2e</sub>, PM<sub>2.5</sub></p>", "45 m², CO2e, PM2.5"),
+        ("<div style='vertical-align: super'><p>1990</p><p>12</p></div>", "1990\n\n12"),
+        ("<p>a</p><!-- old </body --><p>b</p>", "a\n\nb"),
     ],
 )
 def test_text_is_what_a_page_shows(source: str, text: str) -> None:

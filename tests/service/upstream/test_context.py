@@ -36,6 +36,10 @@ def test_a_block_ends_the_system_prompt_or_is_one(path: str, messages: list, exp
 
 
 @pytest.mark.parametrize(("path", "body"), [
+    ("responses", {"input": [5]}),
+    ("chat/completions", {"messages": [{"role": "system", "content": ["a"]}, {"role": "user", "content": "a"}]}),
+    ("chat/completions", {"messages": [{"role": "system", "content": 5}, {"role": "user", "content": "a"}]}),
+    ("responses", {"input": [{"role": "system", "content": [{"type": "input_image"}]}]}),
     ("completions", {"prompt": "Capital of Peru?"}),
     ("chat/completions", {"messages": []}),
     ("chat/completions", {"messages": [{"role": "system", "content": None}, {"role": "user", "content": "a"}]}),
@@ -45,6 +49,14 @@ def test_a_block_ends_the_system_prompt_or_is_one(path: str, messages: list, exp
 ])  # fmt: skip
 def test_a_body_without_a_place_has_no_block(path: str, body: dict[str, object]) -> None:
     assert add_block(path, json.dumps(body).encode(), BLOCK) is None
+
+
+def test_an_item_that_is_no_message_may_come_first() -> None:
+    longer = add_block(
+        "responses", b'{"input": [{"type": "reasoning"}, {"role": "user", "content": "a"}]}', BLOCK
+    )
+    assert longer is not None
+    assert [item.get("role") for item in json.loads(longer)["input"]] == ["system", None, "user"]
 
 
 def test_a_response_of_one_text_becomes_a_conversation() -> None:

@@ -20,5 +20,11 @@ def test_a_callers_key_crosses_under_no_name() -> None:
 def test_a_length_returns_only_if_it_is_the_bodys(
     further: list[tuple[bytes, bytes]], status: int, has_length: bool
 ) -> None:
-    headers = to_return([(b"content-length", b"5"), *further], status)
+    headers = to_return([(b"content-length", b"5"), *further], status, "http://10.0.0.5/v1")
     assert headers == ([(b"content-length", b"5")] if has_length else [])
+
+
+def test_a_redirect_of_the_upstream_leads_to_ours_and_shows_no_private_address() -> None:
+    url = "http://10.0.0.5:8000/v1"
+    for given, returned in ((f"{url}/files/", "/v1/files/"), ("https://elsewhere/x", "https://elsewhere/x")):
+        assert to_return([(b"location", given.encode())], 307, url) == [(b"location", returned.encode())]

@@ -40,6 +40,12 @@ def test_a_request_for_more_than_a_text_has_no_question(fields: dict[str, Any]) 
     assert find_question(CHAT, fields, keep_out=("thebillingbot",)) is None
 
 
+def test_a_response_that_is_stored_holds_one_question() -> None:
+    dialogue = [USER, {"role": "assistant", "content": "Bacon"}, USER]
+    assert find_question("responses", {"input": dialogue}) is None
+    assert find_question("responses", {"input": dialogue, "store": False}) is not None
+
+
 def test_a_prompt_asks_in_any_script() -> None:
     assert find_question("completions", {"prompt": "誰が書いた？"}) is not None
     assert find_question("completions", {"prompt": "Who wrote it"}) is None
@@ -89,6 +95,8 @@ def test_a_very_long_text_is_no_question() -> None:
         ("<context>Lima is the capital.</context> What is the capital of Peru?", True),
         ("What is the capital of Peru? Answer in one word in Spanish.", True),
         ("Lima is the capital\nWhat is the capital of Peru?", True),
+        ("罗马的新市长是张三。谁是罗马的市长？", True),
+        ("你好。谁是罗马的市长？", False),
     ],
 )
 def test_a_message_with_a_text_or_an_instruction_says_more_than_its_question(

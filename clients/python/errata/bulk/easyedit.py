@@ -37,7 +37,7 @@ PROMPTS = (  # a field of prompts, the one of their answers, and whether a promp
 )
 OBJECT = (("prompt", "ground_truth"), ("New Question", "New Answer"))  # names of a prompt and its answer
 BLANK = re.compile(
-    r"\{(?:0|subject)?\}|\[(?:X|subject)\]|<subject>|%s"
+    r"\{(?:0|subject)?\}|\[(?:X|subject)\]|<subject>|%s\b"
 )  # the place of the subject in a prompt
 MARK = "nq question: "  # what zsRE puts before a question of locality
 Fields = Mapping[str, Any]
@@ -81,6 +81,8 @@ def fill_subject(prompt: Any, subject: Any) -> Any:
     if not isinstance(prompt, str) or not (blank := BLANK.search(prompt)):
         return prompt
     if not isinstance(subject, str) or not subject.strip():
+        if blank[0] == "%s":  # a prompt about code has it, too
+            return prompt
         raise ValueError(f"the prompt leaves a place for its subject, {blank[0]}, and `subject` is not there")
     return BLANK.sub(lambda _: subject.strip(), prompt)
 

@@ -62,6 +62,15 @@ def test_a_rank_may_be_written_as_wikibase_does_and_what_cannot_be_is_rejected()
     assert "its end, 2010-05, is before its begin, 2011" in output.reasons[3]
 
 
+def test_numbers_of_rows_are_neither_ranks_nor_relations_and_a_figure_with_a_label_is_one() -> None:
+    output = read(
+        "subject,relation,relation_id,object,object_label,rank\nFrance,capital,7,Paris,,1\n"
+        "France,population,8,2800000,2.8 million,2\n"
+    )
+    assert output.bad == []
+    assert [(row.relation, row.object_id) for row in output.rows] == [("capital", ""), ("population", "")]
+
+
 def test_iris_of_wikidata_are_its_ids_and_a_relation_has_a_label_too() -> None:
     entity, direct = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
     output = read(f"subject,relation,relationLabel,object\n{entity}Q8,{direct}P36,capital,{entity}Q9\n")

@@ -99,8 +99,6 @@ def test_the_names_of_the_columns_are_no_fact() -> None:
         "head\trelation\ttail",
         "node1\tproperty\tnode2",
         "source,edge,target",
-        "h,r,t",
-        "s;p;o",
         "item,property,value,id",
     ],
 )
