@@ -26,5 +26,8 @@ def test_a_length_returns_only_if_it_is_the_bodys(
 
 def test_a_redirect_of_the_upstream_leads_to_ours_and_shows_no_private_address() -> None:
     url = "http://10.0.0.5:8000/v1"
-    for location, expected in ((f"{url}/files/", "/v1/files/"), ("https://elsewhere/x", "https://elsewhere/x")):
+    for location, expected in (
+        (f"{url}/files/", "/v1/files/"),
+        ("https://elsewhere/x", "https://elsewhere/x"),
+    ):
         assert to_return([(b"location", location.encode())], 307, url) == [(b"location", expected.encode())]
