@@ -64,7 +64,7 @@ log = logging.getLogger(__name__)
 PARTS = ("queue", "graph", "model", "total")  # parts of an answer's time; the graph's is 0 without a graph
 CATCH_UP_S = 60.0  # time limit after registering to reach the versions that were committed meanwhile
 STEP_S = 0.02  # time of a long question before others have their turn
-REST = 2.0  # factor of the time that a long question took, for which its caller lets others go first
+REST = 3.0  # factor of the time that a long question took, for which its caller lets others go first
 
 
 class Replica:
