@@ -6,7 +6,6 @@ last message is not a user's, or holds more than text.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, TypeAlias
 
 from errata.wire.texts import MAX_TEXT_CHARS
 
+from service.upstream.text_field import find_text_field
 from service.upstream.upstream import fold, squeeze
 
 CHAT, COMPLETIONS, RESPONSES = "chat/completions", "completions", "responses"
@@ -91,25 +91,13 @@ LONGEST_PROMPT = 200_000  # characters of the system prompts that are compared w
 LIMITS = ("max_tokens", "max_completion_tokens", "stop", "stream_options")  # fields that bound an answer
 SYSTEM = ("system", "developer")
 FORMATS = ("response_format", "text")  # fields with the format of a reply
-# Keywords of JSON schemas that any text fulfils
-# Names of a field that is the answer itself; any other may ask for something else about the question
-ANSWERS = {"answer", "text", "response", "reply", "result", "output", "content", "message"}
-OF_TEXT = {"type", "title"}
-OF_OBJECT = OF_TEXT | {"description"} | {"properties", "required", "additionalProperties", "$schema"}
 TEXT_PARTS = ("text", "input_text")
-NAME = re.compile(r"\w*[A-Z\d]\w*|\w*[^\W\d_a-z]\w*")  # a word that a sentence would not write as it begins
-
-
-SENTENCE_END = re.compile(r"[.!?](?=\W)|[\n。！？]")
-FEW_WORDS = 3
-WORD = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|\w+")  # or a letter of a script without spaces
 
 
 @dataclass(frozen=True)
 class AskedQuestion:
     text: str
     is_follow_up: bool  # whether a dialogue comes before it
-    says_more: bool = False  # whether its message has a text or an instruction, too
 
 
 def find_question(path: str, fields: Fields, keep_out: Sequence[str] = ()) -> AskedQuestion | None:
@@ -144,41 +132,7 @@ def find_question(path: str, fields: Fields, keep_out: Sequence[str] = ()) -> As
     if path == RESPONSES and len(messages) > 1 and fields.get("store") is not False:
         return None  # a stored response holds the dialogue, and the id of an edit's one question alone
     text = _read_text(rest[-1].get("content"))
-    return (
-        AskedQuestion(fold(text), len(rest) > 1, says_more(text)) if text and len(text) <= LONGEST else None
-    )
-
-
-def find_text_field(fields: Fields) -> str | None:
-    """Return the only field of the JSON schema that a reply is to have, if it is a text; None for any other format."""
-    text = fields.get("text")
-    form = fields.get("response_format") or (text.get("format") if isinstance(text, dict) else None)
-    schema = (
-        form.get("json_schema", form) if isinstance(form, dict) and form.get("type") == "json_schema" else {}
-    )
-    match schema.get("schema") if isinstance(schema, dict) else None:
-        case {"type": "object", "properties": dict(fields_of_reply), **rest} if rest.keys() <= OF_OBJECT:
-            match list(fields_of_reply.items()):
-                case [(name, {"type": "string", **rest})] if rest.keys() <= OF_TEXT and name in ANSWERS:
-                    return str(name)
-    return None
-
-
-def stands_alone(question: str, wording: str) -> bool:
-    """Return whether a follow-up names what it asks about: it has each name of the edit's wording, or is that wording.
-
-    Args:
-        wording: The wording by which the edit was found; "" where a system finds edits without one.
-    """
-    names = {name.casefold() for word in wording.split()[1:] for name in NAME.findall(word)}
-    if not names:
-        return wording.casefold() in ("", question.casefold())
-    return names <= set(re.findall(r"\w+", question.casefold()))
-
-
-def says_more(text: str) -> bool:
-    """Return whether a text has several sentences of more than a few words, as a greeting or a name with a dot has."""
-    return sum(len(WORD.findall(sentence)) > FEW_WORDS for sentence in SENTENCE_END.split(text)) > 1
+    return AskedQuestion(fold(text), len(rest) > 1) if text and len(text) <= LONGEST else None
 
 
 def is_kept_out(prompts: Sequence[Any], keep_out: Sequence[str]) -> bool:
@@ -195,7 +149,7 @@ def _read_line(prompt: Any) -> AskedQuestion | None:
     line = prompt.strip() if isinstance(prompt, str) and len(prompt) <= LONGEST else ""
     if not line or len(line.splitlines()) > 1 or "QUESTION MARK" not in unicodedata.name(line[-1], ""):
         return None
-    return AskedQuestion(line, is_follow_up=False, says_more=says_more(line))
+    return AskedQuestion(line, is_follow_up=False)
 
 
 def _read_text(content: Any) -> str | None:

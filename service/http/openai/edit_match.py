@@ -18,7 +18,8 @@ from service.curation.hits import Hits
 from service.errors import ErrataError, NotFound, NotReady
 from service.http.auth import Account
 from service.http.model_router import ModelRouter
-from service.upstream.question import AskedQuestion, stands_alone
+from service.upstream.lone_question import says_more, stands_alone
+from service.upstream.question import AskedQuestion
 
 MATCH_S = 2.0  # time after which a question goes to its upstream without a match
 
@@ -82,7 +83,9 @@ class Matcher:
         is_unsure = question.is_follow_up and not (
             answer["score"] >= self.sure and stands_alone(question.text, outcome.wording)
         )
-        is_unsure |= question.says_more and outcome.wording.casefold() not in ("", question.text.casefold())
+        is_unsure |= outcome.wording.casefold() != question.text.casefold() and says_more(
+            question.text, outcome.wording
+        )
         return (
             None if is_unsure or answer["truncated"] else EditMatch(outcome.edits[0], outcome.version, answer)
         )

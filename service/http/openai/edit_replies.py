@@ -21,7 +21,8 @@ from service.http.openai.replies import ChatCompletion
 from service.http.openai.requests import ChatRequest
 from service.http.responses import respond_events
 from service.outcome import Outcome
-from service.upstream.question import COMPLETIONS, LIMITS, RESPONSES, Fields, find_text_field
+from service.upstream.question import COMPLETIONS, LIMITS, RESPONSES, Fields
+from service.upstream.text_field import find_text_field
 from service.upstream.turn import begin_id
 
 

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from service.upstream.question import AskedQuestion, find_question, stands_alone
+from service.upstream.lone_question import says_more, stands_alone
+from service.upstream.question import AskedQuestion, find_question
 
 USER = {"role": "user", "content": "Who wrote Hamlet?"}
 LONE = AskedQuestion("Who wrote Hamlet?", is_follow_up=False)
@@ -86,22 +87,22 @@ def test_a_very_long_text_is_no_question() -> None:
     assert find_question(CHAT, {"messages": [{"role": "user", "content": "ab " * 3_000}]}) is None
 
 
+WORDING = "What is the capital of Peru?"
+
+
 @pytest.mark.parametrize(
-    ("text", "says_more"),
+    ("text", "wording", "expected"),
     [
-        ("Who wrote Hamlet?", False),
-        ("Hi there!\nWho was the wife of Dr. J. R. Watson?", False),
-        ("Thanks a lot. And what is the length of the rod, 4.2 mm?", False),
-        ("<context>Lima is the capital.</context> What is the capital of Peru?", True),
-        ("What is the capital of Peru? Answer in one word in Spanish.", True),
-        ("Lima is the capital\nWhat is the capital of Peru?", True),
-        ("罗马的新市长是张三。谁是罗马的市长？", True),
-        ("你好。谁是罗马的市长？", False),
+        ("Hi there! What is the capital of Peru?", WORDING, False),
+        ("Who was the wife of Dr. J. R. Watson?", "Who was the wife of Watson?", False),
+        ("I am going to Peru next week. What is its capital there?", WORDING, False),
+        ("<context>Lima is the capital.</context> What is the capital of Peru?", WORDING, True),
+        ("What is the capital of Peru? Answer in one word in Spanish.", WORDING, True),
+        ("罗马的新市长是张三。谁是罗马的市长？", "谁是罗马的市长？", True),
+        ("你好。谁是罗马的市长？", "谁是罗马的市长？", False),
     ],
 )
 def test_a_message_with_a_text_or_an_instruction_says_more_than_its_question(
-    text: str, says_more: bool
+    text: str, wording: str, expected: bool
 ) -> None:
-    question = find_question(CHAT, {"messages": [{"role": "user", "content": text}]})
-    assert question is not None
-    assert question.says_more is says_more
+    assert says_more(text, wording) is expected
