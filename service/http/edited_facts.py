@@ -53,10 +53,12 @@ class FactFinder:
         try:
             async with asyncio.timeout(FIND_S):
                 descriptions = await self.models.descriptions.find_all()
-                graphs = (
-                    name for name, content in descriptions.items() if content and "graph" in content["inputs"]
+                models = (
+                    name
+                    for name, content in descriptions.items()
+                    if "graph" in (content or {}).get("inputs", ())
                 )
-                if (model := next(graphs, None)) is None:
+                if (model := next(models, None)) is None:
                     raise NotReady("no model that reads the graph has started")
                 request = AnswerRequest(question=question, model=model, version=version, as_of=as_of)
                 outcome = await self.models.answer(self.models.prepare(request, asker, only="facts"))

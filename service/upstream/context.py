@@ -44,13 +44,9 @@ def find_change(text: str, conversation: Member, block: str) -> tuple[int, int, 
     first = text.index("{", conversation.start)
     _, end = DECODER.raw_decode(text, first)
     contents = [member for member in read_members(text[first:end]) if member.name == "content"]
-    if not contents:
-        return None
-    place, addition = (
-        first + contents[-1].end - 1,
-        json.dumps(f"\n\n{block}"),
-    )  # the quote or bracket that ends it
-    match contents[-1].value:
+    # The quote or bracket that ends the prompt
+    place, addition = first + (contents[-1].end if contents else 0) - 1, json.dumps(f"\n\n{block}")
+    match contents[-1].value if contents else None:
         case str(prompt) if prompt:
             return place, place, addition[1:-1]
         case [*_, {"type": ("text" | "input_text") as kind}]:

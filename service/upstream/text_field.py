@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-# Keywords of JSON schemas that any text fulfils
 # Names of a field that is the answer itself; any other may ask for something else about the question
 ANSWERS = {"answer", "text", "response", "reply", "result", "output", "content", "message"}
+# Keywords of JSON schemas that any text fulfils
 OF_TEXT = {"type", "title"}
-OF_OBJECT = OF_TEXT | {"description"} | {"properties", "required", "additionalProperties", "$schema"}
+OF_OBJECT = OF_TEXT | {"description", "properties", "required", "additionalProperties", "$schema"}
 
 
 def find_text_field(fields: Mapping[str, Any]) -> str | None:

@@ -75,8 +75,8 @@ class Matcher:
         if outcome.is_near and self.on_near is not None and version is None and not question.is_follow_up:
             self.on_near(Sighting(question.text, self.model, "near", 1, time()))
         if version is not None and (outcome.status == NotFound.status or outcome.status >= NotReady.status):
-            error_kind = NotFound if outcome.status == NotFound.status else NotReady
-            raise error_kind(json.loads(outcome.body)["detail"])
+            kind = NotFound if outcome.status == NotFound.status else NotReady
+            raise kind(json.loads(outcome.body)["detail"])
         if outcome.status >= 400 or outcome.version is None or not outcome.edits:
             return None
         answer: dict[str, Any] = json.loads(outcome.body)

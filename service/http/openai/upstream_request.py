@@ -102,13 +102,15 @@ class UpstreamRequests:
         """Return the upstream, the question, the fields and the body for the upstream; None if it names none."""
         text = data.decode(*ENCODING)
         try:
-            text = restore_turn(text, read_members(text))
             members = read_members(text)
+            if (restored := restore_turn(text, members)) is not text:
+                text, members = restored, read_members(restored)
         except ValueError:  # the routes of our own models refuse it
             return None
         models = [member for member in members if member.name == "model"]
-        texts = [member.value for member in models if isinstance(member.value, str)]
-        names = [text.partition(SEPARATOR)[0] for text in texts if SEPARATOR in text]
+        names = [
+            str(member.value).partition(SEPARATOR)[0] for member in models if SEPARATOR in str(member.value)
+        ]
         upstream = next((self.upstreams[name] for name in names if name in self.upstreams), None)
         if upstream is None:
             return None

@@ -16,7 +16,7 @@ from service.http.openai.edit_replies import can_shape, read_chat, respond_edit
 from service.http.openai.passed_reply import HUNG_UP, MARK, WOULD_ANSWER, PassedReply
 from service.http.openai.upstream_request import UpstreamRequest
 from service.metrics import metrics
-from service.upstream.context import add_block
+from service.upstream.context import FIELDS, add_block
 from service.upstream.headers import to_send
 from service.upstream.pool import Pool
 
@@ -63,7 +63,7 @@ class Gateway:
             upstream_request.question,
             upstream_request.request.state.account,
         )
-        if self._fact_finder is None or question is None:
+        if self._fact_finder is None or question is None or upstream_request.path not in FIELDS:
             return body, {}
         facts = await self._fact_finder.find(question.text, account.asker, read_pin(upstream_request))
         if facts is None:

@@ -67,9 +67,8 @@ def compare_answers(
                 f"the budget of {plural(budget, 'request')} is used up: give a larger one"
             )
             break
-        part = questions[len(comparisons) :][
-            : max(1, min(PER_CALL, n_left // 2))
-        ]  # facts may take two for one
+        # A question takes two requests where other facts stand before it at each version
+        part = questions[len(comparisons) :][: max(1, min(PER_CALL, n_left // 2))]
         items = [{"question": question, "version": version} for question in part for version in versions]
         call = session.calls.ask_many(items, model=model, min_version=None)
         try:
