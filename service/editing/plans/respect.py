@@ -18,7 +18,7 @@ from service.graph.formats.ntriples import words_of
 from service.graph.formats.units import UNITS
 from service.graph.imports.comparison import Comparison, compare
 from service.graph.imports.row_resolver import RowResolver
-from service.graph.linking.folding import name_key
+from service.graph.linking.folding import name_key, without_accents
 from service.graph.lookup import Lookup
 from service.ledger import fold as ledger
 
@@ -155,10 +155,10 @@ async def find_similar(resolver: RowResolver, view: GraphView, lookup: Lookup) -
     """Return the new names of the file that are one letter away from another name, of the graph or of the file."""
     new_names = {name_key(name): name for name in resolver.new_names[:MAX_NEW_NAMES]}
     of_file = {name_key(name): name for name in resolver.ids_by_name}
-    similar: dict[str, list[str]] = {}
+    similar, find = dict[str, list[str]](), lookup.linker.find_key
     for key, name in new_names.items():
-        near = [other for other in resembling(key) if other in of_file or lookup.linker.find_alike(other)]
-        near += [key] if lookup.linker.find_alike(key) else []  # it differs in accents
+        near = [other for other in resembling(key) if other in of_file or find(without_accents(other))]
+        near += [key] if find(without_accents(key)) else []  # it differs in accents
         bearers = await lookup.entities_by_name(near, view) if near else {}
         names = [entity.label for other in near for entity in bearers[other]]
         names += [

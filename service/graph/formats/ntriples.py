@@ -184,9 +184,11 @@ def local_name(iri: str) -> str:
         return name
 
 
-def is_unnamed(labels: Mapping[str, str], *ids: str) -> bool:
-    """Return whether a blank node is among the ids, to which these labels of its file give no name."""
-    return any(id.startswith("_:") and id not in labels for id in ids)
+def is_unnamed(labels: Mapping[str, str], subject: str, object_id: str) -> bool:
+    """Return whether one of two ids is a blank node to which these labels of its file give no name."""
+    return (subject[:2] == "_:" and subject not in labels) or (
+        object_id[:2] == "_:" and object_id not in labels
+    )
 
 
 def words_of(id: str) -> str:

@@ -55,7 +55,8 @@ def fold(name: str) -> str:
 
 def name_key(name: str) -> str:
     """Fold a name with every dash as a hyphen: names of one key are one name."""
-    return fold(name).translate(DASHES)
+    folded_name = fold(name)
+    return folded_name if folded_name.isascii() else folded_name.translate(DASHES)
 
 
 def search_key(name: str) -> str:

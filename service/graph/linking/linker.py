@@ -92,7 +92,11 @@ class Linker:
 
     def find_alike(self, name: str) -> tuple[str, ...]:
         """Return the entities with this name, or with one that differs in accents alone."""
-        return self._names.alike(search_key(name))
+        return self.find_key(search_key(name))
+
+    def find_key(self, key: str) -> tuple[str, ...]:
+        """Return the entities with a name of this `search_key`."""
+        return self._names.alike(key)
 
     def complete(self, prefix: str, limit: int) -> list[Name]:
         """Return names with a word that begins with the prefix: shortest first, then by the alphabet."""
