@@ -47,3 +47,8 @@ def draw_page(table: Table, command: str, options: str, before: object) -> Rende
         return table
     words = " ".join(filter(None, (command, options, f"--before {before}")))
     return Group(table, Text(f"Older ones: {words}", style="dim"))
+
+
+def draw_lines(*lines: tuple[str, str]) -> list[Text]:
+    """Draw lines, each from its words and its style; one without words is left out."""
+    return [Text(words, style=style) for words, style in lines if words]

@@ -29,12 +29,16 @@ def draw_scope(report: ScopeReport) -> RenderableType:
         return Text(f"No edit of {report.model} is near: the base answers.", style="dim")
     table = make_table(">likely", "verdict", "wording", "answer", ">version", "who", "edit")
     for candidate in report.candidates:
-        likely = "" if candidate.probability is None else percent(candidate.probability)
-        verdict = VERDICTS.get(candidate.verdict, candidate.verdict)
-        style = {"answers": "green", "near": "yellow"}.get(candidate.verdict, "dim")
-        wording = shorten(one_line(candidate.question), MAX_LETTERS)
-        origin = candidate.version, candidate.author, candidate.edit
-        table.add_row(likely, verdict, wording, candidate.answer, *map(str, origin), style=style)
+        table.add_row(
+            "" if candidate.probability is None else percent(candidate.probability),
+            VERDICTS.get(candidate.verdict, candidate.verdict),
+            shorten(one_line(candidate.question), MAX_LETTERS),
+            candidate.answer,
+            str(candidate.version),
+            candidate.author,
+            candidate.edit,
+            style={"answers": "green", "near": "yellow"}.get(candidate.verdict, "dim"),
+        )
     summary = "An edit answers it." if report.edit else "No edit answers it: the base does, where it is sure."
     return Group(table, Text(summary, style="dim"))
 
@@ -45,25 +49,21 @@ def draw_edit(detail: EditDetail, match: Text | None = None) -> RenderableType:
     state = "" if edit.active else "  (taken back)"
     if detail.replaced_in is not None:
         state = f"  (replaced by edit {detail.replaced_by} of version {detail.replaced_in})"
-    parts = [Text.assemble(("edit ", "dim"), edit.id, (f"  version {detail.version}{state}", "yellow"))]
-    change = describe_change(edit.notes)
+    head = Text.assemble(("edit ", "dim"), edit.id, (f"  version {detail.version}{state}", "yellow"))
+    tests = [("test", Text.assemble(f"{test.question}  ", draw_answer(test.answer))) for test in edit.tests]
     rows: list[tuple[str, str | Text]] = [
-        *([("fact" if is_fact(edit.notes) else "change", change)] if change else []),
-        *([("question", edit.question)] if edit.question else []),
+        ("fact" if is_fact(edit.notes) else "change", describe_change(edit.notes)),
+        ("question", edit.question),
         *(("also", wording) for wording in edit.paraphrases),
         *(("not", question) for question in edit.counterexamples),
         ("answer", edit.answer),
+        *([("matched", match)] if match else tests),
+        ("gave", describe_hits(edit.hits)),
+        ("again", f"looked at on {edit.review}" if edit.review else ""),
+        ("made by", f"{detail.author}, {detail.time.astimezone():%Y-%m-%d %H:%M}"),
+        ("because", one_line(detail.message)),
     ]
-    tests = [("test", Text.assemble(f"{test.question}  ", draw_answer(test.answer))) for test in edit.tests]
-    rows += [("matched", match)] if match else tests
-    if hits := describe_hits(edit.hits):
-        rows.append(("gave", hits))
-    if edit.review is not None:
-        rows.append(("again", f"looked at on {edit.review}"))
-    rows.append(("made by", f"{detail.author}, {detail.time.astimezone():%Y-%m-%d %H:%M}"))
-    if detail.message:
-        rows.append(("because", one_line(detail.message)))
-    return Group(*parts, *(say(name, text) for name, text in rows))
+    return Group(head, *(say(name, text) for name, text in rows if text or name == "answer"))
 
 
 def say(label: str, text: str | Text, remark: str = "") -> Text:
@@ -80,18 +80,14 @@ def draw_why(report: WhyReport) -> RenderableType:
     parts += [_draw_fact(fact, answer) for fact in report.facts]
     if not report.causes and not report.facts:
         parts.append(Text(f"No edit and no fact: {_describe_base(answer)}", style="dim"))
-    if answer.nearby_edit is not None:
-        near = answer.nearby_edit
-        reason = (
-            "the mode of the upstream keeps it out"
-            if answer.upstream and near.probability >= 0.5
-            else "not sure enough"
-        )
+    near = answer.nearby_edit
+    if near is not None:
+        is_kept_out = answer.upstream and near.probability >= 0.5
+        reason = "the mode of the upstream keeps it out" if is_kept_out else "not sure enough"
         words = f"near, and {reason}: edit {near.edit}, {near.question}  {percent(near.probability)}"
         parts.append(Text(words, "yellow"))
     if report.without is not None:
-        edits = report.without.edits
-        source = f"  by edit {', '.join(edits)}" if edits else "  by no edit"
+        source = f"  by edit {', '.join(report.without.edits)}" if report.without.edits else "  by no edit"
         parts.append(say(f"without, by {answer.model}: ", draw_answer(report.without.answer), source))
     return Group(*parts)
 

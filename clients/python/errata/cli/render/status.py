@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.drawing import draw_page, make_table
+from errata.cli.render.drawing import draw_lines, draw_page, make_table
 from errata.cli.render.outcomes import Row, draw_section, draw_tests
 from errata.cli.render.receipt import PACK
 from errata.cli.render.text import age, figure, percent, plural, short_digest
@@ -26,44 +26,49 @@ def draw_check(check: wire.CheckReport) -> RenderableType:
     is_good = not check.broken and not check.overwritten
     hold = f"{check.holding:,} of {total:,} questions and facts of edits hold"
     if is_good:
-        hold = "The only question or fact of an edit holds"
-        hold = hold if total == 1 else f"All {total:,} questions and facts of edits hold"
+        hold = _say_all_hold(total, "question or fact of an edit", "questions and facts of edits")
     head = Text(f"{hold} at version {check.version}{aside}.", style="green" if is_good else "red")
     if not check.total:
         reason = "no edit that is in use has a question"
         head = Text(f"There is nothing to check at version {check.version}: {reason}.")
     n_others = plural(len(check.other_answers), "question")
-    intrusion = "Another edit took the place of these without having been told to:"
     besides = f"Corrections answer {n_others} of {PACK}, though they are about something else:"
-    parts: list[RenderableType] = [
+    n_omitted = plural(check.unmeasured_probes, "further question")
+    omission = f"Not asked: {n_omitted} of {PACK}, which a correction may answer, too."
+    intrusion = "Another edit took the place of these without having been told to:"
+    successions = [test for test in check.superseded_tests or () if test.follows]
+    return Group(
         head,
         *draw_tests(intrusion, "red", check.overwritten),
         *draw_tests("These get another answer:", "red", check.broken),
         *_draw_given_tests(check),
         *draw_section(besides, "red", map(Row, check.other_answers)),
-    ]
-    if check.unmeasured_probes:
-        rest = f"{plural(check.unmeasured_probes, 'further question')} of {PACK}"
-        parts.append(Text(f"Not asked: {rest}, which a correction may answer, too.", style="dim"))
-    successions = [test for test in check.superseded_tests or () if test.follows]
-    parts += draw_tests("Replaced by later edits:", "", successions)
-    if check.edits is not None:
-        states = {"broken": check.edits.broken, "replaced": check.edits.superseded}
-        states["taken back"] = check.edits.reverted
-        counts = [f"{n:,} {'is' if n == 1 else 'are'} {state}" for state, n in states.items() if n]
-        parts += [Text(f"Of all edits {', '.join(counts)}.", style="dim")] if counts else []
-    return Group(*parts, *(Text(f"Damaged: {fault}.", style="red") for fault in check.damaged_imports))
+        *draw_lines((omission if check.unmeasured_probes else "", "dim")),
+        *draw_tests("Replaced by later edits:", "", successions),
+        *draw_lines((_count_states(check.edits) if check.edits else "", "dim")),
+        *(Text(f"Damaged: {fault}.", style="red") for fault in check.damaged_imports),
+    )
+
+
+def _count_states(edits: wire.EditCounts) -> str:
+    states = {"broken": edits.broken, "replaced": edits.superseded, "taken back": edits.reverted}
+    counts = [f"{n:,} {'is' if n == 1 else 'are'} {state}" for state, n in states.items() if n]
+    return f"Of all edits {', '.join(counts)}." if counts else ""
+
+
+def _say_all_hold(count: int, subject: str, subjects: str) -> str:
+    return f"The only {subject} holds" if count == 1 else f"All {count:,} {subjects} hold"
 
 
 def _draw_given_tests(check: wire.CheckReport) -> list[RenderableType]:
     """Draw whether the tests hold that came with edits, and those that fail."""
-    if check.failing_tests or not check.tests:
-        count = f"{len(check.failing_tests):,} of {plural(check.tests, 'test')} that came with edits"
-        verb = "fails" if len(check.failing_tests) == 1 else "fail"
-        return draw_tests(f"{count} {verb}:", "red", check.failing_tests)
-    hold = "The only test that came with edits holds."
-    hold = hold if check.tests == 1 else f"All {check.tests:,} tests that came with edits hold."
-    return [Text(hold, style="green")]
+    n_failing = len(check.failing_tests)
+    if n_failing or not check.tests:
+        verb = "fails" if n_failing == 1 else "fail"
+        heading = f"{n_failing:,} of {plural(check.tests, 'test')} that came with edits {verb}:"
+        return draw_tests(heading, "red", check.failing_tests)
+    hold = _say_all_hold(check.tests, "test that came with edits", "tests that came with edits")
+    return [Text(f"{hold}.", style="green")]
 
 
 def draw_replicas(page: wire.ReplicaList) -> RenderableType:
@@ -122,12 +127,13 @@ def format_detail(name: str, value: JsonValue) -> str:
 def draw_memory(memory: wire.MemoryState) -> RenderableType:
     counts = memory.edits
     aside = f"{counts.reverted:,} taken back, {counts.superseded:,} replaced"
-    lines = [Text(f"Version {memory.version}: {plural(counts.active, 'active edit')}, {aside}")]
-    if counts.broken:
-        lines.append(Text(f"  {plural(counts.broken, 'edit')} broken: errata check names them", "red"))
-    for name, digest in sorted(memory.checksums.items()):
-        lines.append(Text.assemble(f"  {name}  ", (digest, "dim")))
-    return Group(*lines)
+    broken = f"  {plural(counts.broken, 'edit')} broken: errata check names them" if counts.broken else ""
+    digests = sorted(memory.checksums.items())
+    return Group(
+        Text(f"Version {memory.version}: {plural(counts.active, 'active edit')}, {aside}"),
+        *draw_lines((broken, "red")),
+        *(Text.assemble(f"  {name}  ", (digest, "dim")) for name, digest in digests),
+    )
 
 
 def draw_whoami(caller: wire.Whoami) -> RenderableType:

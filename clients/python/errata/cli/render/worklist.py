@@ -8,12 +8,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.drawing import make_table
+from errata.cli.render.drawing import draw_lines, make_table
 from errata.cli.render.escaping import one_line
 from errata.cli.render.graph import describe_change
 from errata.cli.render.receipt import draw_receipt
 from errata.cli.render.text import age, plural, shorten
-from errata.wire.texts import Details
 
 KINDS = {"declined": "no answer", "uncovered": "no fact covers it", "near": "an edit is near"}
 MAX_MEMBERS = 5  # things of a group that are named
@@ -31,15 +30,19 @@ def draw_gaps(page: wire.GapPage) -> RenderableType:
     for gap in page.gaps:
         why, count = KINDS.get(gap.kind, gap.kind), f"{gap.count:,}"
         table.add_row(str(gap.line), count, age(gap.last), gap.model, why, one_line(gap.question))
-    hints = [f'Answer one by its line: errata edit {page.gaps[0].line} "ANSWER"']
-    hints.append("Take out those that are answered by now: errata gaps --again")
-    if page.total > len(page.gaps):
-        hints.append(f"These are {len(page.gaps):,} of {plural(page.total, 'line')}: --limit shows more.")
-    groups = [
+    is_whole = page.total <= len(page.gaps)
+    hints = [
+        f'Answer one by its line: errata edit {page.gaps[0].line} "ANSWER"',
+        "Take out those that are answered by now: errata gaps --again",
+        f"These are {len(page.gaps):,} of {plural(page.total, 'line')}: --limit shows more.",
+    ]
+    return Group(
         *draw_groups("Missing of several things", page.facts),
         *draw_groups("Missing of one thing", page.things),
-    ]
-    return Group(*groups, table, Text(), *(Text(hint, style="dim") for hint in hints))
+        table,
+        Text(),
+        *(Text(hint, style="dim") for hint in hints[: 2 if is_whole else 3]),
+    )
 
 
 def draw_groups(title: str, groups: Sequence[wire.GapGroup]) -> list[RenderableType]:
@@ -80,9 +83,9 @@ def describe_hits(hits: wire.Hits | None) -> str:
 
 def draw_reviews(page: wire.ReviewList) -> RenderableType:
     """Draw the edits that are to be looked at again, with a command for the first."""
-    later = page.total - page.due
     if not page.edits:
-        rest = f" {plural(later, 'edit')} will be: errata reviews --all" if later else ""
+        later = plural(page.total - page.due, "edit")
+        rest = f" {later} will be: errata reviews --all" if page.total > page.due else ""
         return Text(f"No edit is to be looked at again today.{rest}")
     table = make_table("day", "edit", "what", "answer", "who", "gave")
     for detail in page.edits:
@@ -90,11 +93,10 @@ def draw_reviews(page: wire.ReviewList) -> RenderableType:
         texts = edit.question or describe_change(edit.notes), edit.answer
         words = (shorten(one_line(text), MAX_SUBJECT_LETTERS) for text in texts)
         table.add_row(str(edit.review), edit.id, *words, detail.author, describe_hits(edit.hits))
-    first = page.edits[0].edit.id
-    hints = [f"Still right: errata review {first} DAY    wrong: errata revert {first}"]
-    count = plural(len(page.edits), "edit")
-    hints.append(f"{count} of {page.total:,} with a day; the day of {page.due:,} has come.")
-    return Group(table, Text(), *(Text(hint, style="dim") for hint in hints))
+    first, count = page.edits[0].edit.id, plural(len(page.edits), "edit")
+    hint = f"Still right: errata review {first} DAY    wrong: errata revert {first}\n"
+    hint += f"{count} of {page.total:,} with a day; the day of {page.due:,} has come."
+    return Group(table, Text(), Text(hint, style="dim"))
 
 
 def draw_review(detail: wire.EditDetail) -> RenderableType:
@@ -110,24 +112,21 @@ def draw_proposals(page: wire.ProposalList) -> RenderableType:
     table = make_table(">proposal", "made", "by", "state", "what")
     for item in page.proposals:
         state = f"version {item.version}" if item.version else item.state
-        words = describe_edits(item)
-        if item.conflicts:
-            words += f"  (conflicts with {', '.join(map(str, item.conflicts))})"
-        table.add_row(str(item.number), age(item.time), item.author, state, one_line(words))
+        rivals = f" (conflicts with {_list_conflicts(item)})" if item.conflicts else ""
+        table.add_row(str(item.number), age(item.time), item.author, state, describe_edits(item) + rivals)
     if page.left_out:
         table.caption = f"{page.left_out:,} more that ended before are not listed"
     return table
 
 
 def draw_proposal(item: wire.Proposal) -> RenderableType:
-    lines = [Text(f"Proposal {item.number} by {item.author}, {item.state}: {one_line(describe_edits(item))}")]
-    if item.review is not None:
-        lines.append(Text(f"Looked at again on {item.review}"))
-    if item.conflicts:
-        numbers = ", ".join(map(str, item.conflicts))
-        lines.append(Text(f"Open proposals about the same: {numbers}", style="yellow"))
-    if item.refusal is not None:
-        lines.append(Text(f"It is refused now: {item.refusal.get('detail', '')}", style="red"))
+    refusal, rivals = item.refusal or {}, _list_conflicts(item)
+    lines = draw_lines(
+        (f"Proposal {item.number} by {item.author}, {item.state}: {describe_edits(item)}", ""),
+        (f"Looked at again on {item.review}" if item.review else "", ""),
+        (rivals and f"Open proposals about the same: {rivals}", "yellow"),
+        (f"It is refused now: {refusal.get('detail', '')}" if refusal else "", "red"),
+    )
     if item.report is None:
         return Group(*lines)
     receipt = wire.EditReceipt(version=None, kind="edit", report=item.report, replicas=[], all_applied=True)
@@ -135,24 +134,23 @@ def draw_proposal(item: wire.Proposal) -> RenderableType:
     return Group(*lines, effect, Text(f"Another key approves it: errata approve {item.number}", style="dim"))
 
 
+def _list_conflicts(item: wire.Proposal) -> str:
+    return ", ".join(map(str, item.conflicts))
+
+
 def draw_decision(item: wire.Proposal) -> RenderableType:
-    if item.version is not None:
-        return Text(
-            f"Proposal {item.number} by {item.author} is live: version {item.version}, by {item.decided_by}."
-        )
     reason = f": {item.reason}" if item.reason else ""
-    return Text(f"Proposal {item.number} by {item.author} is {item.state}{reason}.")
+    outcome = f"is {item.state}{reason}"
+    if item.version is not None:
+        outcome = f"is live: version {item.version}, by {item.decided_by}"
+    return Text(f"Proposal {item.number} by {item.author} {outcome}.")
 
 
 def describe_edits(item: wire.Proposal) -> str:
-    """Return the first edit of a proposal in words, and the number of the others."""
-    first, *rest = map(_describe, item.edits)
-    return f"{first} and {len(rest):,} more" if rest else first
-
-
-def _describe(edit: Details) -> str:
-    if "question" in edit:
-        return f"{edit['question']} → {edit.get('answer', '')}"
-    return " ".join(
-        str(edit[name]) for name in ("subject", "relation", "object", "define", "memory") if name in edit
-    )
+    """Return the first edit of a proposal in one line of words, and the number of the others."""
+    first, n_more = item.edits[0], len(item.edits) - 1
+    names = [name for name in ("subject", "relation", "object", "define", "memory") if name in first]
+    words = " ".join(str(first[name]) for name in names)
+    if "question" in first:
+        words = f"{first['question']} → {first.get('answer', '')}"
+    return one_line(f"{words} and {n_more:,} more" if n_more else words)
