@@ -106,17 +106,9 @@ class Alternative(Response):
     score: float
 
 
-class AnswerFact(Response):
-    """A triple that an answer rests on, with the id of its subject (`entity`) and its edit, "" for the base."""
+class Qualifiers(Response):
+    """The period of a fact (`time` is a point in time), its unit, its rank, and its source."""
 
-    entity: str
-    subject: str
-    relation: str
-    label: str
-    object: str
-    edit: str = ""
-    object_id: str = ""
-    """The identifier of the object where no label of it is known, so that one can be given to it."""
     begin: str = ""
     """The first date at which the fact holds, "" where nothing says one; `time` is a point in time."""
     end: str = ""
@@ -128,8 +120,28 @@ class AnswerFact(Response):
     """"preferred", or "" for a normal one."""
     source: str = ""
     """The graph of a file that says it, "" for the file itself or an edit without one."""
+
+
+class Fact(Qualifiers):
+    """A fact of the graph."""
+
+    relation: str
+    label: str
+    """The relation in words."""
+    object: str
+    edit: str = ""
+    """The edit or import that wrote the fact, "" for the base."""
     unlabelled: bool = False
     """Whether the object is called by its identifier, because no label of it is known at the version."""
+
+
+class AnswerFact(Fact):
+    """A triple that an answer rests on, with the id of its subject (`entity`)."""
+
+    entity: str
+    subject: str
+    object_id: str = ""
+    """The identifier of the object where no label of it is known, so that one can be given to it."""
 
 
 class Place(Response):

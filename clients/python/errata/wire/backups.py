@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errata.wire.base import Response
+from errata.wire.base import Response, Snapshot
 from errata.wire.texts import Version
 
 BACKUP_TYPE = "application/x-tar"
@@ -19,10 +19,9 @@ class BackupHead(Response):
     checkpoints: dict[str, str]
 
 
-class RestoreReceipt(Response):
+class RestoreReceipt(Snapshot):
     """The receipt of a restore, with counts of data that were not there yet."""
 
-    version: Version
     commits: int
     """Number of restored commits."""
     tags: int = 0

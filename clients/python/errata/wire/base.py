@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-)
+from pydantic import BaseModel, ConfigDict
+
+from errata.wire.texts import Version
 
 
 class Request(BaseModel):
@@ -18,3 +17,9 @@ class Response(BaseModel):
     """The base of responses: fields added later do not break an older reader."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+
+
+class Snapshot(Response):
+    """The base of responses about the state at one version."""
+
+    version: Version

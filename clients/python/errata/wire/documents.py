@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from errata.wire.base import Response
+from errata.wire.base import Response, Snapshot
 from errata.wire.edits import WriteRequest
 from errata.wire.texts import Name, Version, check_name
 
@@ -65,9 +65,8 @@ class DocumentState(DocumentHead):
     text: str
 
 
-class DocumentList(Response):
+class DocumentList(Snapshot):
     """Documents by id, and their `total` number at `version`; `after` lists those that follow the last one here."""
 
-    version: Version
     total: int
     documents: list[DocumentHead]

@@ -6,42 +6,24 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from errata.wire.base import Request, Response
+from errata.wire.answers import Fact
+from errata.wire.base import Request, Response, Snapshot
 from errata.wire.edits import CommitRequest, EditReceipt
 from errata.wire.texts import CommitVersion, Printable, Version
 
 Format = Literal["tsv", "csv", "xlsx", "nt", "nq", "ttl", "rdf", "jsonld", "srj", "srcsv", "wikidata"]
 
 
-class EntityFact(Response):
+class EntityFact(Fact):
     """A fact about an entity."""
 
-    relation: str
-    label: str
-    """The relation in words."""
-    object: str
     object_id: str = ""
     """The entity that is the object, "" for a number or a text."""
     linked_text: str = ""
     """The text that was taken for the entity, because it is the name of this entity alone at the version; ""
     where the fact names the entity itself."""
-    unlabelled: bool = False
-    """Whether the object is called by its identifier, because no label of it is known at the version."""
-    edit: str = ""
-    """The edit or import that wrote the fact, "" for the base."""
-    begin: str = ""
-    """The first date at which the fact holds, "" where nothing says one; `time` is a point in time."""
-    end: str = ""
-    """The last date at which the fact holds, "" where nothing says one."""
-    time: str = ""
-    unit: str = ""
-    """The unit of the number, which stands in `object`, too: a text, or the id of an entity."""
-    rank: str = ""
-    """"preferred", or "" for a normal one."""
     number: str = ""
     """The number, where the object is one with its unit."""
-    source: str = ""
-    """The graph of a file that says it, "" for the file itself or an edit without one."""
     added_in: Version = 0
     """The first version with the fact."""
 
@@ -72,10 +54,9 @@ class EntityState(EntityHead):
     removed_facts_left_out: int = 0
 
 
-class EntityList(Response):
+class EntityList(Snapshot):
     """Entities, the best first: those whose name is the query, then those whose name begins with it."""
 
-    version: Version
     entities: list[EntityHead]
     bearers: list[str] = Field(default_factory=list)
     """Ids of the entities that a question means by the query: it is their name but for dashes, case and accents."""
@@ -89,8 +70,7 @@ class GraphRelation(Response):
     holds: Literal["one", "many"] | None = None
 
 
-class RelationList(Response):
-    version: Version
+class RelationList(Snapshot):
     relations: list[GraphRelation]
 
 
@@ -105,10 +85,9 @@ class TableQuery(Request, strict=False):
     """None for the newest."""
 
 
-class GraphTable(Response):
+class GraphTable(Snapshot):
     """Things of the graph as a table."""
 
-    version: Version
     columns: list[str]
     """The headings; the first is the one of the names."""
     rows: list[list[str]]

@@ -7,11 +7,11 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from errata.wire.answers import Answer, AnswerFact
-from errata.wire.base import Response
+from errata.wire.answers import Answer, AnswerFact, Qualifiers
+from errata.wire.base import Response, Snapshot
 from errata.wire.edits import Kind
 from errata.wire.graph import ImportedTriple
-from errata.wire.report import Outcome
+from errata.wire.report import EditContent, Outcome, ProbeEffects
 from errata.wire.state import EditCounts, Hits
 from errata.wire.texts import CommitVersion, Details, Version
 
@@ -79,19 +79,12 @@ class KeptTest(Response):
     answer: str | None
 
 
-class EditState(Response):
+class EditState(EditContent):
     """An edit; it is `active` until it is taken back."""
 
-    id: str
-    question: str
-    answer: str
     paraphrases: list[str] = Field(default_factory=list)
     counterexamples: list[str] = Field(default_factory=list)
     tests: list[KeptTest] = Field(default_factory=list)
-    method: str
-    model: str = ""
-    memory: str = ""
-    notes: Details = Field(default_factory=dict)
     active: bool
     hits: Hits | None = None
     """The answers to users that rested on it; None while they cannot be read."""
@@ -145,10 +138,9 @@ class ActiveEdit(Response):
     message: str = ""
 
 
-class ActiveEditList(Response):
+class ActiveEditList(Snapshot):
     """Active edits."""
 
-    version: Version
     edits: list[ActiveEdit]
     """The edits, in the ledger's order."""
     left_out: list[str] = Field(default_factory=list)
@@ -177,10 +169,9 @@ class ScopeCandidate(Response):
     message: str
 
 
-class ScopeReport(Response):
+class ScopeReport(Snapshot):
     """The candidates, the likeliest first, and the edit that answers the question; None where the base does."""
 
-    version: Version
     model: str
     edit: str | None
     candidates: list[ScopeCandidate]
@@ -218,7 +209,7 @@ class WhyReport(Response):
     where the answer rests on neither."""
 
 
-class FactChange(Response):
+class FactChange(Qualifiers):
     """A triple, or a whole import, that only one of two versions has."""
 
     edit: str
@@ -233,18 +224,6 @@ class FactChange(Response):
     """Of an import, the triples that its commit lists."""
     change: Literal["added", "removed"]
     """"added" if the later version has it."""
-    begin: str = ""
-    """The first date at which it holds; "" where the edit names none."""
-    end: str = ""
-    """The last date at which it holds; "" where the edit names none."""
-    time: str = ""
-    """The one date at which it holds; "" where the edit names none."""
-    unit: str = ""
-    """The unit of its number; "" where the edit names none."""
-    rank: str = ""
-    """Its rank among values of the relation; "" where the edit names none."""
-    source: str = ""
-    """Who says it; "" where the edit names nobody."""
 
 
 class MemoryChange(Response):
@@ -260,7 +239,7 @@ class MemoryChange(Response):
     """"added" if the later version has it."""
 
 
-class Diff(Response):
+class Diff(ProbeEffects):
     """The difference between two versions."""
 
     from_version: Version
@@ -269,12 +248,6 @@ class Diff(Response):
     """The later of the two."""
     changes: list[Outcome]
     """Questions of edits that are answered differently."""
-    probes: int = 0
-    """Number of further questions that were compared."""
-    unmeasured_probes: int = 0
-    """Number of further known questions whose answers may differ."""
-    side_effects: list[Outcome] = Field(default_factory=list)
-    """Questions of no edit that are answered differently."""
     facts: list[FactChange] = Field(default_factory=list)
     """Triples that only one of the versions has, in the ledger's order."""
     memory_changes: list[MemoryChange] = Field(default_factory=list)
@@ -283,10 +256,9 @@ class Diff(Response):
     """Memory -> True if any of its rows differs."""
 
 
-class CheckReport(Response):
+class CheckReport(Snapshot):
     """The fact tests at one version, one for each wording of an active edit, and for each fact without a question."""
 
-    version: Version
     total: int
     holding: int
     """Number of tests that hold."""

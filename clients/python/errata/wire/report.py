@@ -70,8 +70,8 @@ class Outcome(Response):
         }
 
 
-class EditReport(Response):
-    """The measured effect of one edit."""
+class EditContent(Response):
+    """An edit, and the memory and the model that it is made in."""
 
     id: str
     """"" where nothing had to be written."""
@@ -80,6 +80,17 @@ class EditReport(Response):
     `relation`, `object` and `act`."""
     answer: str
     method: str
+    notes: Details = Field(default_factory=dict)
+    """Figures of the editor about its rows (slots, margin, ...)."""
+    memory: str = ""
+    """The memory that was written."""
+    model: str = ""
+    """The model that was asked."""
+
+
+class EditReport(EditContent):
+    """The measured effect of one edit."""
+
     before: str | None
     after: str | None
     holds: bool
@@ -89,8 +100,6 @@ class EditReport(Response):
     """Questions that the edit is not about; one that follows is answered by it all the same."""
     tests: list[Outcome] = Field(default_factory=list)
     """In a dry run, the tests that came with the edit; one that follows has the answer that it expects."""
-    notes: Details = Field(default_factory=dict)
-    """Figures of the editor about its rows (slots, margin, ...)."""
     generated_paraphrases: list[Outcome] = Field(default_factory=list)
     """Wordings that the service made up, and whether they follow."""
     near_questions: list[Outcome] = Field(default_factory=list)
@@ -100,10 +109,6 @@ class EditReport(Response):
     visitors: Outcome | None = None
     """What visitors hear, of the first edits of a commit; None where only one system is served."""
     warnings: list[str] = Field(default_factory=list)
-    memory: str = ""
-    """The memory that was written."""
-    model: str = ""
-    """The model that was asked."""
     place: int | None = None
     """Place of the edit in the request; None for a revert or rollback."""
 
@@ -135,17 +140,24 @@ class EditTimings(Response):
     """Milliseconds of measuring after the commit."""
 
 
-class Report(Response):
+class ProbeEffects(Response):
+    """The differences of two versions in the answers to questions of no edit."""
+
+    probes: int = 0
+    """Number of further questions that were compared."""
+    unmeasured_probes: int = 0
+    """Number of further known questions whose answers may differ."""
+    side_effects: list[Outcome] = Field(default_factory=list)
+    """Questions of no edit that are answered differently."""
+
+
+class Report(ProbeEffects):
     """The measured effect of a commit."""
 
     edits: list[EditReport]
     """The effect of each edit."""
     probes: int
     """Number of unrelated questions that were compared before and after."""
-    unmeasured_probes: int = 0
-    """Number of further known questions whose answers may have changed."""
-    side_effects: list[Outcome] = Field(default_factory=list)
-    """Questions of no edit whose answers change."""
     broken_tests: list[Outcome]
     """Fact tests of earlier edits that no longer hold."""
     capacity: Capacity

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
-from errata.wire.base import Response
+from errata.wire.base import Response, Snapshot
 from errata.wire.texts import Details, Version
 
 
@@ -118,10 +118,9 @@ class Capacity(Response):
     """Whole sentences."""
 
 
-class MemoryState(Response):
+class MemoryState(Snapshot):
     """The memories at a version, each by the checksum of all its rows, and counts of edits."""
 
-    version: Version
     checksums: dict[str, str]
     edits: EditCounts
     capacities: dict[str, Capacity] = Field(default_factory=dict)

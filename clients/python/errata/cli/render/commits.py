@@ -138,7 +138,7 @@ def draw_diff(diff: wire.Diff, verbose: bool = False) -> RenderableType:
     for memory in dict.fromkeys(change.memory for change in diff.memory_changes):
         changes = [change for change in diff.memory_changes if change.memory == memory]
         parts += [Text(memory, style="cyan"), *map(draw_memory_change, changes)]
-    parts += draw_other_answers(PACK_AND_EDITS, diff.side_effects, diff.probes, diff.unmeasured_probes)
+    parts += draw_other_answers(PACK_AND_EDITS, diff)
     return Group(*parts, Text(_summarize_diff(diff, verbose), style="dim"))
 
 

@@ -69,7 +69,7 @@ def draw_fact_change(change: wire.FactChange) -> Text:
     return _draw_side(change, " · ".join([*parts, *describe_qualifiers(change)]), change.act)
 
 
-def describe_qualifiers(fact: wire.FactChange | wire.EntityFact) -> list[str]:
+def describe_qualifiers(fact: wire.Qualifiers) -> list[str]:
     """Describe the period of a fact, its rank and its source; what it does not have is left out."""
     bounds = {"from": fact.begin, "to": fact.end, "of": fact.time}
     period = " ".join(f"{word} {one_line(text)}" for word, text in bounds.items() if text)

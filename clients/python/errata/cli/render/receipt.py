@@ -96,7 +96,7 @@ def draw_effects(report: wire.Report) -> list[Text]:
     if report.report_note:
         note = f"{report.report_note[:1].upper()}{report.report_note[1:]}."
         return [Text(note, style="yellow" if report.report_state == "missing" else "dim")]
-    effects, extent = report.side_effects, _count_compared(report.probes, report.unmeasured_probes)
+    effects, extent = report.side_effects, _count_compared(report)
     counts = {
         "replaced": [test for test in report.superseded_tests if test.follows],
         "replaced unasked": [test for test in report.superseded_tests if not test.follows],
@@ -110,22 +110,20 @@ def draw_effects(report: wire.Report) -> list[Text]:
     return [Text(f"Besides: {', '.join(clauses)}.", style="yellow")]
 
 
-def _count_compared(n_compared: int, n_left_out: int) -> str:
-    if not n_left_out:
-        return f"{plural(n_compared, 'question')} compared"
-    total = plural(n_compared + n_left_out, "question")
-    return f"{n_compared:,} of {total} compared, those likeliest to change"
+def _count_compared(effects: wire.ProbeEffects) -> str:
+    if not effects.unmeasured_probes:
+        return f"{plural(effects.probes, 'question')} compared"
+    total = plural(effects.probes + effects.unmeasured_probes, "question")
+    return f"{effects.probes:,} of {total} compared, those likeliest to change"
 
 
-def draw_other_answers(
-    owner: str, effects: Sequence[Outcome], n_compared: int, n_left_out: int
-) -> list[RenderableType]:
+def draw_other_answers(owner: str, effects: wire.ProbeEffects) -> list[RenderableType]:
     """Draw the changed answers to questions that no edit is about, or a line saying that none changed."""
-    extent = _count_compared(n_compared, n_left_out)
-    if not effects:
-        return [Text(f"No other answer of {owner} changed: {extent}.")] if n_compared else []
-    count = f"{plural(len(effects), 'other answer')} of {owner} changed too ({extent}):"
-    return draw_section(count, "yellow", map(Row, effects))
+    extent = _count_compared(effects)
+    if not effects.side_effects:
+        return [Text(f"No other answer of {owner} changed: {extent}.")] if effects.probes else []
+    count = f"{plural(len(effects.side_effects), 'other answer')} of {owner} changed too ({extent}):"
+    return draw_section(count, "yellow", map(Row, effects.side_effects))
 
 
 def draw_details(report: wire.Report, kind: wire.Kind = "edit") -> list[RenderableType]:
@@ -152,8 +150,7 @@ def draw_details(report: wire.Report, kind: wire.Kind = "edit") -> list[Renderab
     if report.edits_left_out:
         count = f"{plural(report.edits_left_out, 'older edit')} of this commit are not listed here"
         parts.append(Text(f"{count}: errata diff compares the versions.", style="yellow"))
-    effects = report.side_effects
-    parts += draw_other_answers(PACK, effects, report.probes, report.unmeasured_probes) if effects else []
+    parts += draw_other_answers(PACK, report) if report.side_effects else []
     return parts
 
 
