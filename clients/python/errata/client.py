@@ -16,7 +16,6 @@ from errata.calls import CallMethods, Calls
 from errata.calls.admin import AuditFilters
 from errata.calls.method import Asynchronous, Blocking, show
 from errata.files import Progress
-from errata.pages import Page, PageCall
 from errata.request import Call, Reply, T_co
 from errata.streaming import AnswerPart, ask_for_parts
 from errata.transport import AsyncLink, BlockingLink, Retry, exchange, run_now
@@ -34,8 +33,8 @@ AsyncErrata `aclosing`) ends the request.
 """
 
 P = ParamSpec("P")
-Parts: TypeAlias = Generator[AnswerPart]
-AsyncParts: TypeAlias = AsyncGenerator[AnswerPart]
+PartsT = TypeVar("PartsT")
+PageCall: TypeAlias = Callable[[Any], Call[Any]]  # the `before` of a page -> the call for that page
 Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
 HttpClient = TypeVar("HttpClient", httpx.Client, httpx.AsyncClient)
 ClientLink = TypeVar("ClientLink", BlockingLink, AsyncLink)
@@ -43,26 +42,16 @@ ClientLink = TypeVar("ClientLink", BlockingLink, AsyncLink)
 
 def _stream(
     build: Callable[Concatenate[Any, P], Call[wire.Answer]],
-) -> Callable[Concatenate[Errata, P], Parts]:
+    read: Callable[[Any, httpx.Request, Call[wire.Answer]], PartsT],
+    returns: Any,
+) -> Callable[Concatenate[_Client[Any, Any, Any], P], PartsT]:
     """Return a method of `Calls` that asks, as one of a client with an answer in parts."""
 
-    def stream(client: Errata, /, *args: P.args, **kwargs: P.kwargs) -> Parts:
+    def stream(client: _Client[Any, Any, Any], /, *args: P.args, **kwargs: P.kwargs) -> PartsT:
         call = ask_for_parts(build(client.calls, *args, **kwargs))
-        return streaming.stream(client._link.http, client._to_request(call), call)
+        return read(client._link.http, client._to_request(call), call)
 
-    show(stream, build, Parts)
-    stream.__doc__ = STREAM_DOC
-    return stream
-
-
-def _stream_async(
-    build: Callable[Concatenate[Any, P], Call[wire.Answer]],
-) -> Callable[Concatenate[AsyncErrata, P], AsyncParts]:
-    def stream(client: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs) -> AsyncParts:
-        call = ask_for_parts(build(client.calls, *args, **kwargs))
-        return streaming.astream(client._link.http, client._to_request(call), call)
-
-    show(stream, build, AsyncParts)
+    show(stream, build, returns)
     stream.__doc__ = STREAM_DOC
     return stream
 
@@ -168,7 +157,7 @@ class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink], Blocking)
     """
 
     _link_type = BlockingLink
-    stream = _stream(Calls.ask)
+    stream = _stream(Calls.ask, streaming.stream, Generator[AnswerPart])
 
     def edit_file(
         self,
@@ -205,7 +194,7 @@ class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink], Blocking)
 
     def _iterate(self, call: PageCall, start: Any) -> Iterator[Any]:
         while True:
-            page: Page[Any] = self.send(call(start)).value
+            page = self.send(call(start)).value
             yield from page.entries
             if (start := page.next) is None:
                 return
@@ -225,7 +214,7 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport, httpx.AsyncClient, AsyncLink
     """The same for asyncio: every method is awaited. Use one client in one event loop."""
 
     _link_type = AsyncLink
-    stream = _stream_async(Calls.ask)
+    stream = _stream(Calls.ask, streaming.astream, AsyncGenerator[AnswerPart])
 
     async def edit_file(
         self,
@@ -261,7 +250,7 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport, httpx.AsyncClient, AsyncLink
 
     async def _iterate(self, call: PageCall, start: Any) -> AsyncIterator[Any]:
         while True:
-            page: Page[Any] = (await self.send(call(start))).value
+            page = (await self.send(call(start))).value
             for entry in page.entries:
                 yield entry
             if (start := page.next) is None:
