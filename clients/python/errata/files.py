@@ -58,16 +58,14 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._start: int | None = None
         if isinstance(source, Path):
             self.total_bytes = self._measure(source)
-            is_empty = self.total_bytes == 0
         elif source.seekable():
             self._start = source.tell()
             self.total_bytes = source.seek(0, os.SEEK_END) - self._start
             source.seek(self._start)
-            is_empty = self.total_bytes == 0
         else:
             self._head = self._read_piece(source)
-            is_empty = not self._head
-        if is_empty:
+            self.total_bytes = None if self._head else 0
+        if self.total_bytes == 0:
             raise unsendable(f"{self.name} is empty")
 
     def rewind(self) -> bool:
@@ -170,8 +168,8 @@ class Download:
         self._tail = pending[-END:]
         self._progress(wire.ImportProgress(phase="receiving", done=self.received_bytes, total=None))
 
-    def finish(self) -> wire.BackupHead:
-        """Rename the file when it is whole and on the disk; raise NotErrata, without a file, when it is not whole."""
+    def finish(self) -> bytes:
+        """Rename the file if it is whole, and return its head as JSON; else raise NotErrata, and there is no file."""
         seal = self._tail[BLOCK : BLOCK + 64].decode(errors="replace")
         if not self._tail.startswith(wire.SEAL.encode() + b"\0") or seal != self._digest.hexdigest():
             raise NotErrata("the backup broke off before its end: there is no file; make it again")
@@ -188,7 +186,7 @@ class Download:
                 self._draft.replace(self._into)
         except OSError as error:
             raise self._unwritable(error) from error
-        return head
+        return head.model_dump_json().encode()
 
     def discard(self) -> None:
         """Delete the bytes received so far."""

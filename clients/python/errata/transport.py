@@ -34,7 +34,7 @@ from errata.errors import (
     Unavailable,
     Unreachable,
 )
-from errata.files import Download, Progress
+from errata.files import Progress
 from errata.problems import from_problem
 from errata.request import Call, Reply, T_co, read_reply
 from errata.wire import Problem
@@ -85,6 +85,9 @@ class Sink(Protocol):
 
     def write(self, piece: bytes) -> None:
         """Take the next piece."""
+
+    def finish(self) -> bytes:
+        """Return the value of the reply as JSON, after the last piece."""
 
 
 class Link(Protocol):
@@ -173,27 +176,32 @@ async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: 
 
 
 async def _attempt(link: Link, request: httpx.Request, call: Call[T_co]) -> Reply[T_co]:
-    if call.download is not None:
-        return await _receive_file(link, request, call, call.download)
-    reader = LineReader(call.upload.progress) if call.upload is not None else None
-    response = await _send(link, request, call, reader)
-    if reader is not None and reader.accepts(response):
-        return reader.finish(call, response)
-    return read_reply(call, response)
-
-
-async def _receive_file(link: Link, request: httpx.Request, call: Call[T_co], file: Download) -> Reply[T_co]:
-    """Receive a file, which exists when this returns and does not when it raises."""
+    """Send the request once. A file that it receives exists when this returns, and does not when it raises."""
     try:
-        response = await _send(link, request, call, file)
-        if not file.accepts(response):
-            return read_reply(call, response)
-        head = await link.run(file.finish)
+        return await _receive(link, request, call)
     except BaseException:
-        file.discard()
+        if call.download is not None:
+            call.download.discard()
         raise
-    raw = head.model_dump_json().encode()
-    return Reply(call.returns.model_validate_json(raw), raw, response.status_code, response.headers)
+
+
+async def _receive(link: Link, request: httpx.Request, call: Call[T_co]) -> Reply[T_co]:
+    reader = None if call.upload is None else LineReader(call.upload.progress, address_of(request))
+    sink: Sink | None = call.download or reader
+    with translate_failures(link.http, request, call):
+        response = await link.send(request, sink)
+    if sink is None or not sink.accepts(response):
+        return read_reply(call, response)
+    try:
+        raw = await link.run(sink.finish)
+        value = call.returns.model_validate_json(raw)
+    except ValidationError as error:
+        raise _unlike_errata(str(request.url.copy_with(query=None)), error) from error
+    return Reply(value, raw, response.status_code, response.headers)
+
+
+def address_of(request: httpx.Request) -> str:
+    return f"{request.url.scheme}://{request.url.netloc.decode()}"
 
 
 def _may_be_done(before: bool, error: ErrataError, sent_whole: bool) -> bool:
@@ -220,17 +228,12 @@ def _may_be_done(before: bool, error: ErrataError, sent_whole: bool) -> bool:
     return isinstance(error, Unreachable) and error.was_sent
 
 
-async def _send(link: Link, request: httpx.Request, call: Call[Any], sink: Sink | None) -> httpx.Response:
-    with translate_failures(link.http, request, call):
-        return await link.send(request, sink)
-
-
 @contextmanager
 def translate_failures(
     http: httpx.Client | httpx.AsyncClient, request: httpx.Request, call: Call[Any]
 ) -> Iterator[None]:
     """Turn exceptions of httpx into errors of Errata, which no other place does."""
-    address = f"{request.url.scheme}://{request.url.netloc.decode()}"
+    address = address_of(request)
     if http.is_closed:  # another thread may have closed it during a pause
         raise Closed("this client is closed and can send nothing more: make a new one")
     try:
@@ -256,8 +259,8 @@ def translate_failures(
 class LineReader:
     """Reads a response of JSON lines as it arrives; `finish` returns its last message."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress, self._rest = progress, b""
+    def __init__(self, progress: Progress, address: str) -> None:
+        self._progress, self._address, self._rest = progress, address, b""
         self._outcome: dict[str, Any] = {}
 
     @staticmethod
@@ -271,20 +274,15 @@ class LineReader:
         for line in lines:
             self._read_line(line)
 
-    def finish(self, call: Call[T_co], response: httpx.Response) -> Reply[T_co]:
+    def finish(self) -> bytes:
         """Return the receipt; raise the error of a problem, or Unreachable where neither arrived."""
         self._read_line(self._rest)
-        try:
-            if "problem" in self._outcome:
-                raise from_problem(Problem.model_validate(self._outcome["problem"]))
-            if "receipt" not in self._outcome:
-                where = f"{response.url.scheme}://{response.url.netloc.decode()}"
-                raise Unreachable(f"Errata at {where} closed the connection before it reported the outcome")
-            receipt = self._outcome["receipt"]
-            raw = json.dumps(receipt, ensure_ascii=False, separators=(",", ":")).encode()
-            return Reply(call.returns.model_validate(receipt), raw, response.status_code, response.headers)
-        except ValidationError as error:
-            raise _unlike_errata(str(response.url.copy_with(query=None)), error) from error
+        if "problem" in self._outcome:
+            raise from_problem(Problem.model_validate(self._outcome["problem"]))
+        if "receipt" not in self._outcome:
+            event = "closed the connection before it reported the outcome"
+            raise Unreachable(f"Errata at {self._address} {event}")
+        return json.dumps(self._outcome["receipt"], ensure_ascii=False, separators=(",", ":")).encode()
 
     def _read_line(self, line: bytes) -> None:
         if not line.strip() or self._outcome:
