@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from errata.cli.options import At, Words
-from errata.cli.render.drawing import make_table
+from errata.cli.render.drawing import draw_lines, make_table
 from errata.cli.render.escaping import make_printable, one_line
 from errata.cli.render.explanation import draw_explanation
 from errata.cli.render.graph import draw_senses
@@ -18,7 +18,7 @@ from errata.cli.render.text import milliseconds, percent, plural
 from errata.cli.session import Session
 from errata.cli.streams import Exit
 from errata.request import Call, build
-from errata.wire import Answer, Sampling
+from errata.wire import Answer, AnswerFact, Sampling
 
 DEGRADED = {
     "ledger_unavailable": "the ledger cannot be reached, so this may not be the newest version",
@@ -127,46 +127,52 @@ def print_answer(session: Session, answer: Answer, verbose: bool, names_model: b
         session.out.print(make_table(">:dim", "", rows=rows, indent=2))
     if answer.explanation is not None:
         session.out.print(draw_explanation(answer.explanation, answer.answer))
-    session.err.print(Text(" · ".join(list_notes(answer, verbose, names_model)), style="dim"), soft_wrap=True)
-    for fact in answer.facts if verbose else ():
-        triple = " · ".join(map(one_line, (fact.subject, fact.label or fact.relation, fact.object)))
-        origin = f" ({fact.edit})" if fact.edit else ""
-        session.err.print(Text(f"rests on {triple}{origin}", style="dim"), soft_wrap=True)
-    if answer.nearby_edit is not None:
-        near = answer.nearby_edit
-        line = f"near: {one_line(near.question)} ({percent(near.probability)}, edit {near.edit})"
-        session.err.print(Text(line, style="dim"), soft_wrap=True)
-    if answer.degraded is not None:
-        why = DEGRADED.get(answer.degraded, answer.degraded)
-        session.err.print(Text(f"warning: {why}", style="yellow"), soft_wrap=True)
-    if answer.away:
-        line = f"warning: {', '.join(answer.away)} did not answer and may know better: ask again in a moment"
-        session.err.print(Text(line, style="yellow"), soft_wrap=True)
+    for line in draw_notes(answer, verbose, names_model):
+        session.err.print(line, soft_wrap=True)
+
+
+def draw_notes(answer: Answer, verbose: bool, names_model: bool) -> list[Text]:
+    """Draw what an answer rests on, the edit that is near, and what it lacks."""
+    near, problem, models = answer.nearby_edit, answer.degraded or "", ", ".join(answer.away)
+    likeness = f" ({percent(near.probability)}, edit {near.edit})" if near else ""
+    away = f"warning: {models} did not answer and may know better: ask again in a moment"
+    return draw_lines(
+        (" · ".join(list_notes(answer, verbose, names_model)), "dim"),
+        *((f"rests on {name_fact(fact)}", "dim") for fact in answer.facts if verbose),
+        (f"near: {one_line(near.question)}{likeness}" if near else "", "dim"),
+        (problem and f"warning: {DEGRADED.get(problem, problem)}", "yellow"),
+        (models and away, "yellow"),
+    )
+
+
+def name_fact(fact: AnswerFact) -> str:
+    """Return a fact in one line, with its edit if one wrote it."""
+    triple = " · ".join(map(one_line, (fact.subject, fact.label or fact.relation, fact.object)))
+    return f"{triple} ({fact.edit})" if fact.edit else triple
 
 
 def list_notes(answer: Answer, verbose: bool, names_model: bool) -> list[str]:
     """List the version of an answer, how sure it is, and what it rests on."""
-    notes = [f"version {answer.version}"]
+    place, certainty = answer.place, ""
     if answer.upstream:
-        notes.append(f"by the model of {answer.upstream}, no edit")
+        certainty = f"by the model of {answer.upstream}, no edit"
     elif answer.answer is not None:
-        notes.append(f"{percent(answer.score)} sure")
+        certainty = f"{percent(answer.score)} sure"
     elif verbose and answer.best:
-        notes.append(f"the best guess, {one_line(answer.best)}, is {percent(answer.score)} likely")
-    if names_model:
-        notes.append(f"by {answer.model}")
-    if answer.edits:
-        notes.append(f"{plural(len(answer.edits), 'edit')}: {', '.join(answer.edits)}")
-    if answer.facts:
-        notes.append(plural(len(answer.facts), "fact"))
-    notes += [f"no label is known of {fact.object_id}" for fact in answer.facts if fact.unlabelled]
-    if answer.place is not None:
-        part = f"text {answer.place.passage + 1}, " if answer.place.passage else ""
-        notes.append(f"{part}characters {answer.place.start:,} to {answer.place.end:,}")
-    if answer.truncated:
-        notes.append("cut short")
-    notes.append(milliseconds(answer.timings.total_ms))
-    return notes
+        certainty = f"the best guess, {one_line(answer.best)}, is {percent(answer.score)} likely"
+    passage = f"text {place.passage + 1}, " if place and place.passage else ""
+    notes = [
+        f"version {answer.version}",
+        certainty,
+        f"by {answer.model}" if names_model else "",
+        f"{plural(len(answer.edits), 'edit')}: {', '.join(answer.edits)}" if answer.edits else "",
+        plural(len(answer.facts), "fact") if answer.facts else "",
+        *(f"no label is known of {fact.object_id}" for fact in answer.facts if fact.unlabelled),
+        f"{passage}characters {place.start:,} to {place.end:,}" if place else "",
+        "cut short" if answer.truncated else "",
+        milliseconds(answer.timings.total_ms),
+    ]
+    return [note for note in notes if note]
 
 
 def scope(session: Session, question: str, model: str | None = None, at: At = None) -> None:

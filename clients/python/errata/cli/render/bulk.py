@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.bulk.line import Status
+from errata.bulk.line import Line, Status
 from errata.bulk.run import FileRun
-from errata.cli.render.drawing import draw_change, make_table
+from errata.cli.render.drawing import draw_change, draw_lines, make_table
 from errata.cli.render.escaping import escape, make_printable, one_line
+from errata.cli.render.outcomes import count_edits
 from errata.cli.render.receipt import draw_receipt, draw_replication, summarize_warnings
 from errata.cli.render.text import plural
-from errata.wire import EditReceipt
+from errata.wire import EditReceipt, Outcome
 
 MAX_SHOWN = 10
 MAX_SIDE_EFFECTS = 3  # that a dry run names, of each commit
-MEANING_OF_STATUS = {
+MEANING_OF_STATUS: dict[Status, str] = {
     "no-op": "answered so already",
     "duplicate": "said by an earlier line",
     "replaced": "a later line gives another answer",
@@ -29,28 +31,31 @@ MEANING_OF_STATUS = {
 
 def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
     """Draw the commits of a run, then the lines to look at and a summary of the warnings."""
+    statuses: Sequence[Status] = ("refused", "replaced", "done", "no-op")
     parts: list[RenderableType] = []
     if len(run.receipts) == 1:
-        receipt = make_printable(run.receipts[0])
-        parts.append(draw_receipt(receipt, plural(run.count("done"), "edit"), verbose, warns=False))
+        receipt, statuses = make_printable(run.receipts[0]), statuses[:2]
+        parts += [draw_receipt(receipt, plural(run.count("done"), "edit"), verbose, warns=False)]
         parts += _draw_earlier(run)
         parts += [_draw_statuses(run)] if run.count("done") < len(run.lines) else []
-        parts += _draw_notable_lines(run, ("refused", "replaced"))
     else:
         parts += [*_draw_commits(run), _draw_statuses(run)]
-        parts += _draw_notable_lines(run, ("refused", "replaced", "done", "no-op"))
-    parts += summarize_warnings((line.where, warning) for line in run.lines for warning in line.warnings)
     n_tests = sum(len(line.tests) for line in run.lines if line.status == "done")
-    if n_tests:
-        verb = "would be kept" if run.options["dry_run"] else "kept"
-        parts.append(Text(f"  {plural(n_tests, 'test')} {verb} with the edits: errata check asks them."))
+    verb = "would be kept" if run.options["dry_run"] else "kept"
+    tests = f"  {plural(n_tests, 'test')} {verb} with the edits: errata check asks them."
     names = sorted({name for line in run.lines for name in line.unused_fields})
-    if names:
-        parts.append(Text(f"  Not used: {escape(', '.join(names))}.", style="dim"))
-    if run.reverted_versions:
-        subject = f"{_name_versions(run.reverted_versions).capitalize()} of this file had been taken back"
-        parts.append(Text(f"{subject}, and that stays so: --again makes it anew.", style="yellow"))
-    return Group(*parts)
+    versions = _name_versions(run.reverted_versions).capitalize()
+    again = f"{versions} of this file had been taken back, and that stays so: --again makes it anew."
+    return Group(
+        *parts,
+        *_draw_notable_lines(run, statuses),
+        *summarize_warnings((line.where, warning) for line in run.lines for warning in line.warnings),
+        *draw_lines(
+            (tests if n_tests else "", ""),
+            (f"  Not used: {escape(', '.join(names))}." if names else "", "dim"),
+            (again if run.reverted_versions else "", "yellow"),
+        ),
+    )
 
 
 def describe_progress(run: FileRun) -> str:
@@ -111,46 +116,46 @@ def _draw_effects(receipts: Iterable[EditReceipt]) -> list[Text]:
     """Draw the commits that changed more than their own questions, and where to read more of each."""
     lines: list[Text] = []
     for receipt in receipts:
-        side_effects = receipt.report.side_effects
-        broken = {test.edit for test in receipt.report.broken_tests}
-        overwritten = {test.edit for test in receipt.report.superseded_tests if not test.follows}
-        clauses = [f"{plural(len(overwritten), 'earlier edit')} was replaced unasked"] if overwritten else []
-        clauses += [f"{plural(len(broken), 'earlier edit')} no longer held"] if broken else []
-        clauses += [f"{plural(len(side_effects), 'other answer')} changed"] if side_effects else []
+        report = receipt.report
+        overwritten = [test for test in report.superseded_tests if not test.follows]
+        counts = {
+            "was replaced unasked": count_edits(overwritten) if overwritten else "",
+            "no longer held": count_edits(report.broken_tests) if report.broken_tests else "",
+            "changed": plural(len(report.side_effects), "other answer") if report.side_effects else "",
+        }
+        clauses = [f"{count} {verb}" for verb, count in counts.items() if count]
         if clauses:
-            place = f"in version {receipt.version}" if receipt.version else "by one commit"
-            details = f"errata show {receipt.version}"
+            place, details = f"in version {receipt.version}", f"errata show {receipt.version}"
             if not receipt.version:  # a dry run leaves nothing to be shown later, so the first few are named
-                effects = (
-                    f"{effect.question} {draw_change(effect.before, effect.after)}"
-                    for effect in side_effects[:MAX_SIDE_EFFECTS]
-                )
-                n_more = len(side_effects) - MAX_SIDE_EFFECTS
-                names = "; ".join(effects) + (f" and {n_more:,} more" if n_more > 0 else "")
-                details = escape(one_line(names)) or "--json tells them"
-            style = "red" if overwritten or broken else "yellow"
+                place, details = "by one commit", name_effects(report.side_effects)
+            style = "red" if overwritten or report.broken_tests else "yellow"
             lines.append(Text(f"  {place} {' and '.join(clauses)}: {details}", style))
-    if len(lines) > MAX_SHOWN:
-        rest = f"  and so in {plural(len(lines) - MAX_SHOWN, 'more version')}"
-        lines[MAX_SHOWN:] = [Text(rest, "yellow")]
-    return lines
+    n_more = len(lines) - MAX_SHOWN
+    rest = f"  and so in {plural(n_more, 'more version')}" if n_more > 0 else ""
+    return [*lines[:MAX_SHOWN], *draw_lines((rest, "yellow"))]
+
+
+def name_effects(effects: Sequence[Outcome]) -> str:
+    names = [f"{effect.question} {draw_change(effect.before, effect.after)}" for effect in effects]
+    n_more = len(names) - MAX_SIDE_EFFECTS
+    rest = f" and {n_more:,} more" if n_more > 0 else ""
+    return escape(one_line("; ".join(names[:MAX_SIDE_EFFECTS]) + rest)) or "--json tells them"
 
 
 def _draw_statuses(run: FileRun) -> RenderableType:
     """Draw how many lines ended in each way."""
-    table = make_table("", ">", "", indent=2)
-    for status in ("done", *MEANING_OF_STATUS):
-        lines = [line for line in run.lines if line.status == status]
-        if not lines:
-            continue
-        meaning = MEANING_OF_STATUS.get(status, "")
-        if status == "done":
-            n_failing = sum(line.holds is False for line in lines)
-            n_wordings, n_follow = sum(line.wordings for line in lines), sum(line.follow for line in lines)
-            meaning = f"{n_failing:,} do not hold" if n_failing else "all hold"
-            meaning += f", {n_follow:,} of {n_wordings:,} other wordings follow" if n_wordings else ""
-        table.add_row(status, f"{len(lines):,}", meaning)
-    return table
+    meanings: dict[Status, str] = {"done": describe_success(run), **MEANING_OF_STATUS}
+    counts = Counter(line.status for line in run.lines)
+    rows = [(status, f"{counts[status]:,}", text) for status, text in meanings.items() if counts[status]]
+    return make_table("", ">", "", rows=rows, indent=2)
+
+
+def describe_success(run: FileRun) -> str:
+    lines = [line for line in run.lines if line.status == "done"]
+    n_failing = sum(line.holds is False for line in lines)
+    n_wordings, n_follow = sum(line.wordings for line in lines), sum(line.follow for line in lines)
+    wordings = f", {n_follow:,} of {n_wordings:,} other wordings follow" if n_wordings else ""
+    return f"{n_failing:,} do not hold{wordings}" if n_failing else f"all hold{wordings}"
 
 
 def _draw_notable_lines(run: FileRun, statuses: Sequence[Status]) -> list[Text]:
@@ -158,15 +163,13 @@ def _draw_notable_lines(run: FileRun, statuses: Sequence[Status]) -> list[Text]:
     lines = [line for status in statuses for line in run.lines if line.status == status]
     lines = [line for line in lines if line.holds is not True or line.follow < line.wordings]
     lines += [line for line in run.lines if line.status == "duplicate"]
-    parts: list[Text] = []
-    for line in lines[:MAX_SHOWN]:
-        reason = f"{line.status}: {line.detail}"
-        if line.status in ("done", "no-op"):
-            reason = f"{line.follow} of {plural(line.wordings, 'other wording')} follow"
-        parts.append(Text(f"  {escape(one_line(f'{line.where}: {reason}'))}", style="yellow"))
-    if len(lines) > MAX_SHOWN:
-        rest = (
-            f"  and {plural(len(lines) - MAX_SHOWN, 'more line')} to look at: --report FILE writes them all"
-        )
-        parts.append(Text(rest, style="dim"))
-    return parts
+    n_more = len(lines) - MAX_SHOWN
+    rest = f"  and {plural(n_more, 'more line')} to look at: --report FILE writes them all"
+    notes = [f"  {escape(one_line(f'{line.where}: {give_reason(line)}'))}" for line in lines[:MAX_SHOWN]]
+    return draw_lines(*((note, "yellow") for note in notes), (rest if n_more > 0 else "", "dim"))
+
+
+def give_reason(line: Line) -> str:
+    if line.status in ("done", "no-op"):
+        return f"{line.follow} of {plural(line.wordings, 'other wording')} follow"
+    return f"{line.status}: {line.detail}"
