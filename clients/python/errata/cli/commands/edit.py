@@ -183,17 +183,14 @@ def revert(session: Session, versions: list[str], write: Undo = Write()) -> None
         draw = draw_first_line
     reports: list[Report] = []
     for count, target in enumerate(targets, start=1):
-        subject = f"version {target}" if isinstance(target, int) else f"edit {target}"
+        version, edits = (target, []) if isinstance(target, int) else (None, [target])
+        subject = f"edit {target}" if edits else f"version {target}"
         title, options = f"Taking back {subject}", write.of_commit
         if len(targets) > 1:
             title = f"{title} ({count} of {len(targets)})"
             options["idempotency_key"] = write.idempotency_key and f"{write.idempotency_key}-{target}"
-        if isinstance(target, int):
-            call = session.calls.revert(target, **options)
-        else:
-            call = session.calls.revert(edits=[target], **options)
         try:
-            reply = session.send(call, title)
+            reply = session.send(session.calls.revert(version, edits=edits, **options), title)
         except NothingToDo as error:
             if len(targets) == 1:
                 raise

@@ -60,24 +60,21 @@ def compare_answers(
     versions = max(0, newest - 1) if before is None else before, newest
     comparisons: list[Comparison] = []
     failure: Exception | None = None
-    while len(comparisons) < len(questions):
-        n_left = budget - sum(comparison.n_requests for comparison in comparisons)
-        if n_left < 1:
-            failure = typer.BadParameter(
-                f"the budget of {plural(budget, 'request')} is used up: give a larger one"
-            )
-            break
-        # A question takes two requests where other facts stand before it at each version
-        part = questions[len(comparisons) :][: max(1, min(PER_CALL, n_left // 2))]
-        items = [{"question": question, "version": version} for question in part for version in versions]
-        call = session.calls.ask_many(items, model=model, min_version=None)
-        try:
+    try:
+        while len(comparisons) < len(questions):
+            n_left = budget - sum(comparison.n_requests for comparison in comparisons)
+            if n_left < 1:
+                fault = f"the budget of {plural(budget, 'request')} is used up: give a larger one"
+                raise typer.BadParameter(fault)
+            # A question takes two requests where other facts stand before it at each version
+            part = questions[len(comparisons) :][: max(1, min(PER_CALL, n_left // 2))]
+            items = [{"question": question, "version": version} for question in part for version in versions]
+            call = session.calls.ask_many(items, model=model, min_version=None)
             reply = session.send(call, f"Asking {len(questions):,} questions")
-        except ErrataError as error:
-            failure = error
-            break
-        results = make_printable(reply.value).results
-        comparisons += map(Comparison, part, results[::2], results[1::2])
+            results = make_printable(reply.value).results
+            comparisons += map(Comparison, part, results[::2], results[1::2])
+    except (ErrataError, typer.BadParameter) as error:
+        failure = error
     if session.as_json:
         sides = [
             (c.question, c.before.model_dump(mode="json"), c.after.model_dump(mode="json"))
