@@ -16,7 +16,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
@@ -121,8 +121,7 @@ class KeyStore:
         return ApiKey.model_validate_json(record) if record else None
 
     async def all(self) -> Sequence[ApiKey]:
-        async with self._connection.call("list its keys"):
-            records: dict[bytes, bytes] = await self._redis.hgetall(KEYS)
+        records = await self._connection.send("list its keys", self._redis.hgetall(KEYS))
         return sorted(map(ApiKey.model_validate_json, records.values()), key=lambda key: key.name)
 
     async def issue(
@@ -190,12 +189,13 @@ class KeyStore:
         raise NotReady(f"others kept changing the key {name!r}: try again")
 
     async def _read(self, name: str) -> bytes | None:
-        async with self._connection.call("look a key up"):
-            record: bytes | None = await self._redis.hget(KEYS, name)
+        record: bytes | None = await self._connection.send("look a key up", self._redis.hget(KEYS, name))
         return record
 
     async def swap(self, name: str, old: bytes, new: ApiKey) -> bool:
         """Store the new record if the current one is `old` (b"" for none); idempotent. See swap.lua."""
-        arguments: list[Any] = [name, old, new.model_dump_json()]
-        async with self._connection.call("change a key"):
-            return bool(await self._swap(keys=[KEYS], args=arguments))
+        return bool(
+            await self._connection.send(
+                "change a key", self._swap(keys=[KEYS], args=[name, old, new.model_dump_json()])
+            )
+        )

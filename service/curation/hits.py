@@ -59,12 +59,11 @@ class HitCounts:
 
     async def find(self, edits: Sequence[str]) -> dict[str, Hits]:
         """Return the hits of those of the edits that have answered."""
-        async with self._connection.call("read the answers of edits"):
-            reads = self._redis.pipeline()
-            for edit in edits:
-                reads.zscore(COUNTS, edit)
-                reads.zscore(TIMES, edit)
-            scores = iter(await reads.execute())
+        reads = self._redis.pipeline()
+        for edit in edits:
+            reads.zscore(COUNTS, edit)
+            reads.zscore(TIMES, edit)
+        scores = iter(await self._connection.send("read the answers of edits", reads.execute()))
         return {
             edit: Hits(edit, int(count), at)
             for edit, count, at in zip(edits, scores, scores, strict=True)

@@ -177,11 +177,12 @@ class Proposals:
             place = ("open", math.inf) if decision.is_claim else ("ended", decision.time)
         elif row.expires <= self.clock():
             place = ("ended", row.expires)
-        async with self._connection.call("decide about a proposal"):
-            data = await self._decide(
-                keys=SCRIPT_KEYS, args=[row.number, previous, _encode(decision), *place]
+        return _decode(
+            await self._connection.send(
+                "decide about a proposal",
+                self._decide(keys=SCRIPT_KEYS, args=[row.number, previous, _encode(decision), *place]),
             )
-        return _decode(data)
+        )
 
     async def settle(self, row: Row, claim: Decision) -> Decision | None:
         """Put the approval in the place of its claim if the ledger has its commit, and return it."""
@@ -190,9 +191,10 @@ class Proposals:
 
     async def close(self, row: Row, claim: Decision) -> Decision | None:
         """Make the ledger refuse a commit of the proposal from now on; return the approval if there is a commit."""
-        async with self._connection.call("close a proposal"):
-            name = keys.idempotency(KEY_OWNER, name_key(row.number))
-            await self._redis.set(name, keys.CLOSED, nx=True, ex=keys.PROPOSAL_TTL_S)
+        name = keys.idempotency(KEY_OWNER, name_key(row.number))
+        await self._connection.send(
+            "close a proposal", self._redis.set(name, keys.CLOSED, nx=True, ex=keys.PROPOSAL_TTL_S)
+        )
         return await self.settle(row, claim)
 
     async def find_made(self, row: Row, claim: Decision) -> Decision | None:

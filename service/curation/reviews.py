@@ -39,29 +39,29 @@ class Reviews:
     async def put(self, reviews: Sequence[Review]) -> None:
         """Set the dates of edits, in place of earlier ones."""
         if reviews:
-            async with self._connection.call("keep review dates"):
-                await self._redis.zadd(KEY, {review.edit: review.on.toordinal() for review in reviews})
+            days = {review.edit: review.on.toordinal() for review in reviews}
+            await self._connection.send("keep review dates", self._redis.zadd(KEY, days))
 
     async def remove(self, edit: str) -> None:
         """Take an edit's date away, if it has one."""
-        async with self._connection.call("take a review date away"):
-            await self._redis.zrem(KEY, edit)
+        await self._connection.send("take a review date away", self._redis.zrem(KEY, edit))
 
     async def find(self, edits: Sequence[str]) -> dict[str, date]:
         """Return the dates of those of the edits that have one."""
-        async with self._connection.call("read review dates"):
-            reads = self._redis.pipeline()
-            for edit in edits:
-                reads.zscore(KEY, edit)
-            days = await reads.execute()
+        reads = self._redis.pipeline()
+        for edit in edits:
+            reads.zscore(KEY, edit)
+        days = await self._connection.send("read review dates", reads.execute())
         return {
             edit: date.fromordinal(int(day)) for edit, day in zip(edits, days, strict=True) if day is not None
         }
 
     async def list_until(self, last: date = date.max) -> list[Review]:
         """Return the dates up to a day, the earliest first."""
-        async with self._connection.call("list review dates"):
-            pairs = await self._redis.zrange(KEY, "-inf", last.toordinal(), byscore=True, withscores=True)
+        pairs = await self._connection.send(
+            "list review dates",
+            self._redis.zrange(KEY, "-inf", last.toordinal(), byscore=True, withscores=True),
+        )
         return [Review(edit=edit.decode(), on=date.fromordinal(int(day))) for edit, day in pairs]
 
 

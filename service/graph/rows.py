@@ -149,6 +149,6 @@ async def read(connection: Connection, redis_keys: Sequence[str]) -> dict[str, b
     """Return key -> content, in this order; None for a key that is missing."""
     contents: dict[str, bytes | None] = {}
     for batch in chunked(redis_keys, KEYS_PER_READ):
-        async with connection.call("read the graph"):
-            contents |= zip(batch, await connection.commands.mget(batch), strict=True)
+        replies = await connection.send("read the graph", connection.commands.mget(batch))
+        contents |= zip(batch, replies, strict=True)
     return contents

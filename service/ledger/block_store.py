@@ -19,17 +19,14 @@ BLOCKS_PER_CALL = 256
 async def store(connection: Connection, blocks: Iterable[Block]) -> None:
     """Write the blocks that Redis lacks. Equal content has an equal name, so writing twice is harmless."""
     for batch in chunked(blocks, BLOCKS_PER_CALL):
-        async with connection.call("look for rows"):
-            pipeline = connection.commands.pipeline(transaction=False)
-            for block in batch:
-                pipeline.exists(keys.block(block.digest))
-            exist = await pipeline.execute()
-        async with connection.call("store rows"):
-            pipeline = connection.commands.pipeline(transaction=False)
-            for block, exists in zip(batch, exist, strict=True):
-                if not exists:
-                    pipeline.set(keys.block(block.digest), block.encoded)
-            await pipeline.execute()
+        reads, writes = (connection.commands.pipeline(transaction=False) for _ in range(2))
+        for block in batch:
+            reads.exists(keys.block(block.digest))
+        exist = await connection.send("look for rows", reads.execute())
+        for block, exists in zip(batch, exist, strict=True):
+            if not exists:
+                writes.set(keys.block(block.digest), block.encoded)
+        await connection.send("store rows", writes.execute())
 
 
 async def load(connection: Connection, entries: Sequence[Entry], known_blocks: KnownBlocks) -> list[Block]:
@@ -49,8 +46,7 @@ async def load(connection: Connection, entries: Sequence[Entry], known_blocks: K
 
 async def _read(connection: Connection, entries: Sequence[Entry]) -> list[Block]:
     names = [keys.block(digest).encode() for _, _, digest in entries]  # redis-py takes longer over texts
-    async with connection.call("read rows"):
-        contents = await connection.commands.mget(names)
+    contents = await connection.send("read rows", connection.commands.mget(names))
     blocks = []
     for entry, data in zip(entries, contents, strict=True):
         key, order, digest = entry

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +93,11 @@ class Connection:
             if UVLOOP_CLOSED not in str(error):
                 raise
             raise self._failure(purpose, "it hung up") from error
+
+    async def send(self, purpose: str, command: Awaitable[Any], extra_s: float = 0.0) -> Any:
+        """Return the reply to one command, bounded as `call` does."""
+        async with self.call(purpose, extra_s):
+            return await command
 
     def _failure(self, purpose: str, why: str) -> LedgerUnavailable:
         detail = f"the ledger at {self.address} failed to {purpose}: {why.rstrip('.')}"

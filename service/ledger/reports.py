@@ -33,13 +33,15 @@ class Reports:
     async def put(self, report: StoredReport) -> None:
         """Keep a report in place of an earlier one of the version."""
         data = zlib.compress(canonical(report.report), 1)
-        async with self._connection.call("keep a report"):
-            await self._redis.hset(keys.REPORTS, str(report.version), data)
+        await self._connection.send(
+            "keep a report", self._redis.hset(keys.REPORTS, str(report.version), data)
+        )
 
     async def find(self, *versions: int) -> list[StoredReport]:
         """Return the completed reports of these versions, as far as there are any."""
-        async with self._connection.call("look for reports"):
-            entries = await self._redis.hmget(keys.REPORTS, list(map(str, versions)))
+        entries = await self._connection.send(
+            "look for reports", self._redis.hmget(keys.REPORTS, list(map(str, versions)))
+        )
         return [
             StoredReport(version=version, report=json.loads(zlib.decompress(data)))
             for version, data in zip(versions, entries, strict=True)

@@ -53,8 +53,7 @@ class RedisLedger:
 
     async def end(self) -> tuple[int, str]:
         """Return the newest version and the digest of its commit, which identifies the ledger up to there."""
-        async with self.connection.call("tell its version"):
-            version, digest = await self._end(keys=[keys.LOG])
+        version, digest = await self.connection.send("tell its version", self._end(keys=[keys.LOG]))
         return int(version), digest.decode()
 
     async def append(
@@ -112,8 +111,10 @@ class RedisLedger:
         return is_whole
 
     async def check_restored(self, newest: int) -> None:
-        async with self.connection.call("look whether it is being restored"):
-            version = _restore_target(await self._redis.get(keys.RESTORE) or b"0")
+        target = await self.connection.send(
+            "look whether it is being restored", self._redis.get(keys.RESTORE)
+        )
+        version = _restore_target(target or b"0")
         if version > newest:
             raise _restoring(newest, version)
 
@@ -157,8 +158,9 @@ class RedisLedger:
         return version
 
     async def find_version(self, owner: str, idempotency_key: str) -> int | None:
-        async with self.connection.call("look up an Idempotency-Key"):
-            version = await self._redis.get(keys.idempotency(owner, idempotency_key))
+        version = await self.connection.send(
+            "look up an Idempotency-Key", self._redis.get(keys.idempotency(owner, idempotency_key))
+        )
         if version == keys.CLOSED:
             raise _closed()
         return None if version is None else int(version)
@@ -186,8 +188,11 @@ class RedisLedger:
         return decode_chain(entries[1:], after + 1, digest)
 
     async def _range(self, first: str, last: str, count: int) -> list[StreamEntry]:
-        async with self.connection.call("read commits"):
-            return list(await self._redis.xrange(keys.LOG, min=first, max=last, count=count))
+        return list(
+            await self.connection.send(
+                "read commits", self._redis.xrange(keys.LOG, min=first, max=last, count=count)
+            )
+        )
 
     async def get(self, version: int) -> Commit:
         entries = await self._range(keys.entry(version), keys.entry(version), 1) if version > 0 else []
@@ -236,14 +241,18 @@ class RedisLedger:
     async def wait(self, after: int, block_s: float) -> bool:
         """Return True as soon as there is a version above `after`, or False after `block_s`, at most 1 s."""
         block_s = min(max(block_s, 0.001), TAIL_BLOCK_S)  # BLOCK 0 would wait for ever
-        async with self.connection.call("wait for a commit", extra_s=block_s):
-            streams = {keys.LOG: keys.entry(after)}
-            return bool(await self.connection.tail.xread(streams, count=1, block=int(block_s * 1000)))
+        streams = {keys.LOG: keys.entry(after)}
+        return bool(
+            await self.connection.send(
+                "wait for a commit",
+                self.connection.tail.xread(streams, count=1, block=int(block_s * 1000)),
+                extra_s=block_s,
+            )
+        )
 
     async def heartbeat(self, replica_id: str, payload: Mapping[str, Any]) -> None:
-        async with self.connection.call("note a heartbeat"):
-            args = [replica_id, json.dumps(payload), FORGET_REPLICA_AFTER_S]
-            await self._heartbeat(keys=[keys.REPLICAS], args=args)
+        args = [replica_id, json.dumps(payload), FORGET_REPLICA_AFTER_S]
+        await self.connection.send("note a heartbeat", self._heartbeat(keys=[keys.REPLICAS], args=args))
 
     async def replicas(self) -> dict[str, dict[str, Any]]:
         """Map each replica id to its last payload, with `seen_s_ago` by the server's clock."""
@@ -261,8 +270,7 @@ class RedisLedger:
         return replicas
 
     async def forget(self, replica_id: str) -> None:
-        async with self.connection.call("forget a replica"):
-            await self._redis.hdel(keys.REPLICAS, replica_id)
+        await self.connection.send("forget a replica", self._redis.hdel(keys.REPLICAS, replica_id))
 
 
 def _closed() -> ProposalClosed:

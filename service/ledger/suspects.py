@@ -73,5 +73,6 @@ class Suspects:
     async def _end(self, id: str) -> None:
         """Delete the note. If that fails it stays, which matters only if another process gets the same request."""
         with suppress(LedgerUnavailable):
-            async with self._connection.call("delete the note about a request"):
-                await self._connection.commands.hdel(keys.SUSPECTS, id)
+            await self._connection.send(
+                "delete the note about a request", self._connection.commands.hdel(keys.SUSPECTS, id)
+            )

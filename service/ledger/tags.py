@@ -31,23 +31,27 @@ class Tags:
         self._redis = connection.commands
 
     async def all(self) -> Sequence[Tag]:
-        async with self._connection.call("list its tags"):
-            tags: dict[bytes, bytes] = await self._redis.hgetall(keys.TAGS)
+        tags = await self._connection.send("list its tags", self._redis.hgetall(keys.TAGS))
         return sorted(map(Tag.model_validate_json, tags.values()), key=lambda tag: (-tag.version, tag.name))
 
     async def put(self, tag: Tag) -> None:
-        async with self._connection.call("tag a version"):
-            await self._redis.hset(keys.TAGS, tag.name, tag.model_dump_json())
+        await self._connection.send(
+            "tag a version", self._redis.hset(keys.TAGS, tag.name, tag.model_dump_json())
+        )
 
     async def remove(self, name: str) -> Tag:
-        async with self._connection.call("take a tag away"):
-            step = self._redis.pipeline(transaction=True).hget(keys.TAGS, name).hdel(keys.TAGS, name)
-            data, _ = await step.execute()
+        data, _ = await self._connection.send(
+            "take a tag away",
+            self._redis.pipeline(transaction=True).hget(keys.TAGS, name).hdel(keys.TAGS, name).execute(),
+        )
         if data is None:
             raise NotFound(f"there is no tag {name!r}: `errata tags` lists those there are", tag=name)
         return Tag.model_validate_json(data)
 
     async def restore(self, tag: Tag) -> bool:
         """Put back the tag of a backup, or return False if a tag of this name exists, which then stays."""
-        async with self._connection.call("put a tag back"):
-            return bool(await self._redis.hsetnx(keys.TAGS, tag.name, tag.model_dump_json()))
+        return bool(
+            await self._connection.send(
+                "put a tag back", self._redis.hsetnx(keys.TAGS, tag.name, tag.model_dump_json())
+            )
+        )

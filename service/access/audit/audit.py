@@ -106,8 +106,7 @@ class Audit:
         content = call.model_dump_json(exclude_none=True, exclude_defaults=True)
         limit = 0 if call.stream == CHANGES else MAX_MERGED
         arguments = [content, limit, STREAMS.index(call.stream), len(STREAMS)]
-        async with self._connection.call("write its audit"):
-            await self._append(keys=[call.stream], args=arguments)
+        await self._connection.send("write its audit", self._append(keys=[call.stream], args=arguments))
 
     async def aclose(self) -> int:
         """Write all counted calls, and return the number of calls that could not be written."""
@@ -186,11 +185,11 @@ class Audit:
     async def _pages(self, stream: str, start: str, end: str, backwards: bool) -> AsyncGenerator[Entry]:
         page: list[Any] = [None] * PAGE
         while len(page) == PAGE:
-            async with self._connection.call("read its audit"):
-                if backwards:
-                    page = await self._redis.xrevrange(stream, end, start, count=PAGE)
-                else:
-                    page = await self._redis.xrange(stream, start, end, count=PAGE)
+            if backwards:
+                command = self._redis.xrevrange(stream, end, start, count=PAGE)
+            else:
+                command = self._redis.xrange(stream, start, end, count=PAGE)
+            page = await self._connection.send("read its audit", command)
             for entry in map(partial(_parse, stream), page):
                 yield entry
                 beyond = f"({entry.id}"

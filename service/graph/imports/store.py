@@ -157,23 +157,25 @@ class ImportStore:
 
     async def drop(self, source: str) -> bool:
         """Delete the rows of an import and return True, or return False if a commit names them."""
-        async with self._connection.call("claim an import as dead"):
-            data = await self._claim_import(keys=[ledger_keys.IMPORTS, ledger_keys.DROPPING], args=[source])
+        data = await self._connection.send(
+            "claim an import as dead",
+            self._claim_import(keys=[ledger_keys.IMPORTS, ledger_keys.DROPPING], args=[source]),
+        )
         if data is None:
             return False
         for batch in chunked(ImportNote.decode(data).keys(source), KEYS_PER_BATCH):
-            async with self._connection.call("drop an import"):
-                await self._connection.commands.unlink(*batch)
-        async with self._connection.call("forget an import"):
-            await self._connection.commands.hdel(ledger_keys.DROPPING, source)
+            await self._connection.send("drop an import", self._connection.commands.unlink(*batch))
+        await self._connection.send(
+            "forget an import", self._connection.commands.hdel(ledger_keys.DROPPING, source)
+        )
         return True
 
     async def sweep(self, running: Container[str]) -> None:
         """Drop the rows of killed imports, but not those of imports `running` in this editor."""
         sources: list[str] = []
         for key in (ledger_keys.IMPORTS, ledger_keys.DROPPING):
-            async with self._connection.call("list the imports"):
-                sources += [source.decode() for source in await self._connection.commands.hkeys(key)]
+            names = await self._connection.send("list the imports", self._connection.commands.hkeys(key))
+            sources += map(bytes.decode, names)
         n_dropped = sum([await self.drop(source) for source in sources if source not in running])
         if n_dropped:
             log.warning("dropped the rows of %d unfinished imports", n_dropped)
@@ -188,10 +190,10 @@ class ImportStore:
 
     async def _note(self, source: str, note: ImportNote, first: bool = False) -> None:
         """Write the note of an import; raise NotReady if another editor claimed the import as dead."""
-        async with self._connection.call("note an import"):
-            args = [source, note.encode(), "first" if first else ""]
-            is_noted = await self._note_import(keys=[ledger_keys.IMPORTS], args=args)
-        if not is_noted:
+        args = [source, note.encode(), "first" if first else ""]
+        if not await self._connection.send(
+            "note an import", self._note_import(keys=[ledger_keys.IMPORTS], args=args)
+        ):
             raise NotReady("another editor claimed this import as dead: nothing was imported; send it again")
 
 
