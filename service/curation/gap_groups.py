@@ -8,25 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from errata.wire import Gap, GapGroup
 from errata.wire.wording import normalize_question
 from more_itertools import map_reduce
 
-from service.curation.gaps import Gap
-
 PLACE = "…"  # stands for the name of the thing
-
-
-@dataclass(frozen=True)
-class GapGroup:
-    """Lines that have a missing fact, or a thing, in common."""
-
-    name: str  # the question with PLACE for the thing, or the name of the thing
-    members: tuple[str, ...]  # the things, or the questions with PLACE for the thing, the most asked first
-    count: int  # how often the questions were asked
-    gaps: tuple[Gap, ...]
+MAX_MEMBERS = 100  # things of a group that are named
 
 
 def find_thing(question: str, answer: dict[str, Any]) -> str:
@@ -40,33 +29,36 @@ def find_thing(question: str, answer: dict[str, Any]) -> str:
 
 def missing_fact(gap: Gap) -> str:
     """Return the question of a line with PLACE for its thing."""
-    return gap.sighting.question.replace(gap.sighting.thing, PLACE, 1)
+    return gap.question.replace(gap.thing, PLACE, 1)
 
 
 def group_by_fact(gaps: Iterable[Gap]) -> list[GapGroup]:
     """Return the groups of lines that miss one fact, the most asked first."""
     return _group(
-        gaps, lambda gap: normalize_question(missing_fact(gap)), missing_fact, lambda gap: gap.sighting.thing
+        gaps, lambda gap: normalize_question(missing_fact(gap)), missing_fact, lambda gap: gap.thing
     )
 
 
 def group_by_thing(gaps: Iterable[Gap]) -> list[GapGroup]:
     """Return the groups of lines about one thing, the most asked first."""
-    return _group(
-        gaps, lambda gap: gap.sighting.thing.casefold(), lambda gap: gap.sighting.thing, missing_fact
-    )
+    return _group(gaps, lambda gap: gap.thing.casefold(), lambda gap: gap.thing, missing_fact)
 
 
 def _group(
     gaps: Iterable[Gap], key: Callable[[Gap], str], name: Callable[[Gap], str], member: Callable[[Gap], str]
 ) -> list[GapGroup]:
-    by_key = map_reduce((gap for gap in gaps if gap.sighting.thing), key)
+    by_key = map_reduce((gap for gap in gaps if gap.thing), key)
     groups = [make_group(lines, name, member) for lines in by_key.values()]
     return sorted(groups, key=lambda group: -group.count)
 
 
 def make_group(gaps: Sequence[Gap], name: Callable[[Gap], str], member: Callable[[Gap], str]) -> GapGroup:
-    in_order = sorted(gaps, key=lambda gap: -gap.sighting.count)
+    in_order = sorted(gaps, key=lambda gap: -gap.count)
     members = {member(gap).casefold(): member(gap) for gap in reversed(in_order)}
-    count = sum(gap.sighting.count for gap in in_order)
-    return GapGroup(name(in_order[0]), tuple(reversed(members.values())), count, tuple(in_order))
+    return GapGroup(
+        name=name(in_order[0]),
+        members=list(reversed(members.values()))[:MAX_MEMBERS],
+        n_members=len(members),
+        count=sum(gap.count for gap in in_order),
+        lines=[gap.line for gap in in_order[:MAX_MEMBERS]],
+    )

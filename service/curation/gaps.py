@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, Literal, TypeAlias
+from datetime import UTC, datetime, timedelta
+from typing import Literal, TypeAlias
 
+from errata.wire import Gap
 from errata.wire.wording import normalize_question
 
 from service.errors import NotFound
@@ -53,15 +54,7 @@ class Sighting:
     @property
     def key(self) -> str:
         """Return a text that is equal for the same question to the same model."""
-        return f"{self.model} {normalize_question(self.question)}"
-
-
-@dataclass(frozen=True)
-class Gap:
-    """A line of the worklist, with the sightings of its question taken together."""
-
-    line: int
-    sighting: Sighting
+        return _key(self)
 
 
 class Worklist:
@@ -90,8 +83,7 @@ class Worklist:
             for sighting in sightings:
                 line = lines[sighting.key]
                 row = {name: getattr(sighting, name) for name in ("question", "model", "kind", "thing")}
-                writes.hset(ROWS, line, json.dumps(row))
-                writes.zincrby(COUNTS, sighting.count, line)
+                writes.hset(ROWS, line, json.dumps(row)).zincrby(COUNTS, sighting.count, line)
                 writes.zadd(TIMES, {line: sighting.at}, gt=True)
             for key in KEYS:
                 writes.expire(key, self._keep)
@@ -101,7 +93,7 @@ class Worklist:
             if n_lines > self._max_lines:
                 await self._drop(await self._redis.zrange(COUNTS, 0, n_lines - self._max_lines - 1))
 
-    async def read(self, limit: int) -> tuple[Sequence[Gap], int]:
+    async def read(self, limit: int) -> tuple[list[Gap], int]:
         """Return the lines that were asked most, and how many lines there are."""
         async with self._connection.call("read unanswered questions"):
             await self._drop(await self._find_old())
@@ -109,15 +101,17 @@ class Worklist:
             n_lines = await self._redis.zcard(COUNTS)
             gaps = await self._read_lines(lines)
         # Counts may have grown since the lines were ranked.
-        return sorted(gaps, key=lambda gap: -gap.sighting.count), n_lines
+        return sorted(gaps, key=lambda gap: -gap.count), n_lines
 
     async def get(self, line: int) -> Gap:
         """Return one line."""
         async with self._connection.call("read unanswered questions"):
             gaps = await self._read_lines([_to_member(line)])
         if not gaps:
-            detail = f"line {line} is not in the worklist, or not any more: `errata gaps` or GET /admin/gaps lists them"
-            raise NotFound(detail, line=line)
+            raise NotFound(
+                f"line {line} is not in the worklist, or not any more: `errata gaps` or GET /admin/gaps lists them",
+                line=line,
+            )
         return gaps[0]
 
     async def remove(self, line: int) -> Gap:
@@ -129,7 +123,7 @@ class Worklist:
 
     async def _number(self, keys: Sequence[str]) -> Mapping[str, bytes]:
         """Return the line of each key; a new one gets the next number."""
-        lines = dict(zip(keys, await self._read_hash(LINES, keys), strict=True))
+        lines = dict(zip(keys, await self._redis.hmget(LINES, keys), strict=True))
         new_keys = [key for key, line in lines.items() if line is None]
         if new_keys:
             last = await self._redis.incrby(LAST, len(new_keys))
@@ -138,29 +132,19 @@ class Worklist:
                 # Another ingress may have numbered it meanwhile: its number holds.
                 writes.hsetnx(LINES, key, _to_member(number))
             await writes.execute()
-            lines |= dict(zip(new_keys, await self._read_hash(LINES, new_keys), strict=True))
+            lines |= dict(zip(new_keys, await self._redis.hmget(LINES, new_keys), strict=True))
         return lines
 
     async def _read_lines(self, members: Sequence[bytes]) -> list[Gap]:
-        rows = await self._read_hash(ROWS, members)
         reads = self._redis.pipeline()
         for member in members:
-            reads.zscore(COUNTS, member)
-            reads.zscore(TIMES, member)
-        scores = iter(await reads.execute())
-        gaps = []
-        for member, row, count, at in zip(members, rows, scores, scores, strict=True):
-            if row is not None and count is not None and at is not None:
-                sighting = Sighting(**json.loads(row), count=int(count), at=at)
-                gaps.append(Gap(int(member), sighting))
-        return gaps
-
-    async def _read_hash(self, name: str, fields: Iterable[str | bytes]) -> list[Any]:
-        reads = self._redis.pipeline()
-        for field in fields:
-            reads.hget(name, field)
-        values: list[Any] = await reads.execute()
-        return values
+            reads.hget(ROWS, member).zscore(COUNTS, member).zscore(TIMES, member)
+        values = iter(await reads.execute())
+        return [
+            Gap(line=int(member), count=int(count), last=datetime.fromtimestamp(at, UTC), **json.loads(row))
+            for member, row, count, at in zip(members, values, values, values, strict=True)
+            if row is not None and count is not None and at is not None
+        ]
 
     async def _find_old(self) -> list[bytes]:
         end = self._clock() - self._keep.total_seconds()
@@ -170,14 +154,16 @@ class Worklist:
     async def _drop(self, members: Sequence[bytes]) -> None:
         if not members:
             return
-        keys = [gap.sighting.key for gap in await self._read_lines(members)]
+        keys = [_key(gap) for gap in await self._read_lines(members)]
         writes = self._redis.pipeline()
-        for name in (COUNTS, TIMES):
-            writes.zrem(name, *members)
-        writes.hdel(ROWS, *members)
+        writes.zrem(COUNTS, *members).zrem(TIMES, *members).hdel(ROWS, *members)
         if keys:
             writes.hdel(LINES, *keys)
         await writes.execute()
+
+
+def _key(question: Sighting | Gap) -> str:
+    return f"{question.model} {normalize_question(question.question)}"
 
 
 def _to_member(line: int) -> bytes:

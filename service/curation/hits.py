@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from errata import wire
 
 from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
@@ -46,26 +49,21 @@ class HitCounts:
         async with self._connection.call("count the answers of edits"):
             writes = self._redis.pipeline()
             for hit in hits:
-                writes.zincrby(COUNTS, hit.count, hit.edit)
-                writes.zadd(TIMES, {hit.edit: hit.at}, gt=True)
+                writes.zincrby(COUNTS, hit.count, hit.edit).zadd(TIMES, {hit.edit: hit.at}, gt=True)
             writes.zcard(TIMES)
             n_edits = (await writes.execute())[-1]
             if n_edits > self._max_edits:
                 silent = await self._redis.zrange(TIMES, 0, n_edits - self._max_edits - 1)
-                drops = self._redis.pipeline()
-                for name in (COUNTS, TIMES):
-                    drops.zrem(name, *silent)
-                await drops.execute()
+                await self._redis.pipeline().zrem(COUNTS, *silent).zrem(TIMES, *silent).execute()
 
-    async def find(self, edits: Sequence[str]) -> dict[str, Hits]:
+    async def find(self, edits: Sequence[str]) -> dict[str, wire.Hits]:
         """Return the hits of those of the edits that have answered."""
         reads = self._redis.pipeline()
         for edit in edits:
-            reads.zscore(COUNTS, edit)
-            reads.zscore(TIMES, edit)
+            reads.zscore(COUNTS, edit).zscore(TIMES, edit)
         scores = iter(await self._connection.send("read the answers of edits", reads.execute()))
         return {
-            edit: Hits(edit, int(count), at)
+            edit: wire.Hits(count=int(count), last=datetime.fromtimestamp(at, UTC))
             for edit, count, at in zip(edits, scores, scores, strict=True)
             if count is not None and at is not None
         }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from errata.wire import CheckReport, EditDetail, EditState, HitList, Hits, Outcome, ReviewList
@@ -83,11 +82,8 @@ class Upkeep:
             hits, days = await self.hits.find(ids), await self.reviews.find(ids)
         except LedgerUnavailable:
             return list(edits)
-        counts = {
-            id: Hits(count=hit.count, last=datetime.fromtimestamp(hit.at, UTC)) for id, hit in hits.items()
-        }
         return [
-            edit.model_copy(update={"hits": counts.get(edit.id, Hits(count=0)), "review": days.get(edit.id)})
+            edit.model_copy(update={"hits": hits.get(edit.id, Hits(count=0)), "review": days.get(edit.id)})
             for edit in edits
         ]
 

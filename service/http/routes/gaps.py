@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Annotated
 
-from errata.wire import MAX_BATCH, AnswerRequest, EditDetail, GapCheck, GapPage, ReviewRequest
-from errata.wire import Gap as WireGap
-from errata.wire import GapGroup as WireGroup
+from errata.wire import MAX_BATCH, AnswerRequest, EditDetail, Gap, GapCheck, GapPage, ReviewRequest
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from service.curation.gap_groups import GapGroup, group_by_fact, group_by_thing
-from service.curation.gaps import MAX_LINES, Gap, Worklist
+from service.curation.gap_groups import group_by_fact, group_by_thing
+from service.curation.gaps import MAX_LINES, Worklist
 from service.editing.operations import PutReview
 from service.errors import ErrataError, NotFound
 from service.http.auth import RequestAccount
@@ -24,7 +21,6 @@ from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
 
-MAX_MEMBERS = 100  # things of a group that are named
 KEEPS_NONE = "this service keeps no questions: start it with --gaps-days 7 to keep each for seven days"
 
 Limit = Annotated[int, Query(ge=1, le=MAX_LINES)]
@@ -45,17 +41,17 @@ def build_router(worklist: Worklist | None, days: float) -> APIRouter:
         gaps, total = ([], 0) if worklist is None else await worklist.read(limit)
         every_gap = gaps if worklist is None or total <= limit else (await worklist.read(MAX_LINES))[0]
         return GapPage(
-            gaps=[_to_wire(gap) for gap in gaps],
+            gaps=gaps,
             total=total,
             days=days,
-            facts=[_group_to_wire(group) for group in group_by_fact(every_gap)[:limit]],
-            things=[_group_to_wire(group) for group in group_by_thing(every_gap)[:limit]],
+            facts=group_by_fact(every_gap)[:limit],
+            things=group_by_thing(every_gap)[:limit],
         )
 
-    @router.get("/admin/gaps/{line}", **document(WireGap, 404))
-    async def get_gap(line: Line) -> WireGap:
+    @router.get("/admin/gaps/{line}", **document(Gap, 404))
+    async def get_gap(line: Line) -> Gap:
         """Return one line."""
-        return _to_wire(await _open(worklist).get(line))
+        return await _open(worklist).get(line)
 
     return router
 
@@ -74,10 +70,10 @@ def build_edit_router(worklist: Worklist | None, models: AutoRouter, editor: Edi
         summarize(request, f"edit {id} is looked at again {'on no day' if body.on is None else body.on}")
         return respond(await editor.call(PutReview(id, body.on)))
 
-    @router.delete("/admin/gaps/{line}", **document(WireGap, 404))
-    async def delete_gap(line: Line) -> WireGap:
+    @router.delete("/admin/gaps/{line}", **document(Gap, 404))
+    async def delete_gap(line: Line) -> Gap:
         """Take a line out: it is answered, or not worth an answer. A question that is asked again gets a new line."""
-        return _to_wire(await _open(worklist).remove(line))
+        return await _open(worklist).remove(line)
 
     @router.post("/admin/gap-checks", **document(GapCheck, 404))
     async def check_gaps(request: Request, account: RequestAccount) -> GapCheck:
@@ -88,7 +84,7 @@ def build_edit_router(worklist: Worklist | None, models: AutoRouter, editor: Edi
             with suppress(NotFound):  # another curator has taken it out meanwhile
                 await _open(worklist).remove(gap.line)
         summarize(request, f"{len(closed_gaps)} of {len(gaps)} questions are answered now")
-        return GapCheck(count=len(gaps), gaps=[_to_wire(gap) for gap in closed_gaps])
+        return GapCheck(count=len(gaps), gaps=closed_gaps)
 
     return router
 
@@ -97,7 +93,7 @@ async def _find_answered(models: AutoRouter, account: RequestAccount, gaps: Sequ
     """Return the lines whose questions are answered surely; one whose model is gone is not."""
     questions, prepared_gaps = [], []
     for gap in gaps:
-        request = AnswerRequest(question=gap.sighting.question, model=gap.sighting.model)
+        request = AnswerRequest(question=gap.question, model=gap.model)
         try:
             questions.append(await models.prepare(request, account))
         except ErrataError:
@@ -116,26 +112,3 @@ def _open(worklist: Worklist | None) -> Worklist:
     if worklist is None:
         raise NotFound(KEEPS_NONE)
     return worklist
-
-
-def _to_wire(gap: Gap) -> WireGap:
-    sighting = gap.sighting
-    return WireGap(
-        line=gap.line,
-        question=sighting.question,
-        model=sighting.model,
-        kind=sighting.kind,
-        count=sighting.count,
-        last=datetime.fromtimestamp(sighting.at, UTC),
-        thing=sighting.thing,
-    )
-
-
-def _group_to_wire(group: GapGroup) -> WireGroup:
-    return WireGroup(
-        name=group.name,
-        members=list(group.members[:MAX_MEMBERS]),
-        n_members=len(group.members),
-        count=group.count,
-        lines=[gap.line for gap in group.gaps[:MAX_MEMBERS]],
-    )

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
 
 import pytest
 import redis
+from errata import wire
 
 from service.curation import tally as module
 from service.curation.hits import HitCounts, Hits
@@ -26,7 +28,10 @@ async def counts(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[HitC
 async def test_counts_add_up_and_the_last_time_holds(counts: HitCounts) -> None:
     await counts.add([Hits("a", 2, 10.0), Hits("b", 1, 11.0)])
     await counts.add([Hits("a", 1, 9.0)])  # another ingress, which writes later
-    assert await counts.find(["a", "never", "b"]) == {"a": Hits("a", 3, 10.0), "b": Hits("b", 1, 11.0)}
+    assert await counts.find(["a", "never", "b"]) == {
+        "a": wire.Hits(count=3, last=datetime.fromtimestamp(10, UTC)),
+        "b": wire.Hits(count=1, last=datetime.fromtimestamp(11, UTC)),
+    }
     assert await counts.find([]) == {}
 
 
