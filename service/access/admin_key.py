@@ -41,18 +41,22 @@ def load_admin_key(var: Path, key: str | None) -> str:
         try:
             path.chmod(0o600)
         except OSError as error:
-            advice = "give a key in ERRATA_ADMIN_KEY, or keep --var on another file system"
             raise BadKey(
-                f"others may read {path}, and that cannot be changed ({error.strerror}): {advice}"
+                f"others may read {path}, and that cannot be changed ({error.strerror}): "
+                "give a key in ERRATA_ADMIN_KEY, or keep --var on another file system"
             ) from error
     return check_key(path.read_text(encoding="utf-8", errors="replace").strip(), str(path))
 
 
 def check_key(key: str, source: str) -> str:
     if not re.fullmatch(rf"[!-~]{{{MIN_CHARS},}}", key):
-        advice = f"use at least {MIN_CHARS} characters without spaces, or remove it and a key is made"
-        raise BadKey(f"the admin key in {source} is empty, too short or not printable: {advice}")
+        raise BadKey(
+            f"the admin key in {source} is empty, too short or not printable: "
+            f"use at least {MIN_CHARS} characters without spaces, or remove it and a key is made"
+        )
     if name := parse_name(key):
-        advice = "give another, or remove it and a key is made"
-        raise BadKey(f"the admin key in {source} looks like the one that was issued to {name!r}: {advice}")
+        raise BadKey(
+            f"the admin key in {source} looks like the one that was issued to {name!r}: give another, "
+            "or remove it and a key is made"
+        )
     return key

@@ -65,8 +65,9 @@ async def take(window: SlidingWindowCounterRateLimiter, limit: RateLimitItem, ca
             limit.key_for(caller), limit.get_expiry()
         )
         retry_after_s = max(1, math.ceil(find_wait(limit, cost, *counts)))
-        detail = f"this caller may call {limit}: try again in {retry_after_s} s"
-        raise TooMany(detail, retry_after_s=retry_after_s)
+        raise TooMany(
+            f"this caller may call {limit}: try again in {retry_after_s} s", retry_after_s=retry_after_s
+        )
 
 
 def find_wait(

@@ -133,15 +133,17 @@ class Restore:
         for memory, checkpoint in backup.about.checkpoints.items():
             running = self.checkpoints.get(memory)
             if running is not None and running != checkpoint:
-                detail = f"the rows of {memory} in this backup were written on checkpoint {checkpoint}"
                 raise InvalidInput(
-                    f"{detail}, and this service runs {running}: restore it into a service with the former"
+                    f"the rows of {memory} in this backup were written on checkpoint {checkpoint}, "
+                    f"and this service runs {running}: restore it into a service with the former"
                 )
         n_present, digest = await self.ledger.end()
         if n_present and list(backup.digests[n_present - 1 : n_present]) != [digest]:
-            detail = f"the ledger is at version {n_present} already, with other commits than this backup's"
-            advice = "restore into an empty ledger, that is with an empty --var or Redis"
-            raise LedgerNotEmpty(f"{detail}: {advice}", version=n_present)
+            raise LedgerNotEmpty(
+                f"the ledger is at version {n_present} already, with other commits than this backup's: "
+                "restore into an empty ledger, that is with an empty --var or Redis",
+                version=n_present,
+            )
         is_whole = await self.ledger.begin_restore(backup.about.version, n_present)
         await self._restore_rows(backup, n_present)
         n_calls, n_keys, n_tags = await self._restore_surroundings(backup) if is_whole else (0, 0, 0)

@@ -74,8 +74,9 @@ class VerifiedBackup:
             except LedgerCorrupt as error:
                 raise InvalidInput(f"a commit of this backup cannot be read: {error.detail}") from error
             if entry.version != len(digests) or entry.previous != digests[-1]:
-                detail = f"version {entry.version} of this backup does not follow version {len(digests) - 1}"
-                raise InvalidInput(detail)
+                raise InvalidInput(
+                    f"version {entry.version} of this backup does not follow version {len(digests) - 1}"
+                )
             digests.append(entry.digest)
             row_digests.update(digest for _, _, digest in entry.entries())
             import_versions |= {edit.id: entry.version for edit in entry.edits if edit.method == IMPORT}

@@ -126,8 +126,7 @@ class Proposals:
         now = self.clock()
         n_open, n_bytes = await self._clean_up()
         if n_open >= MAX_OPEN or n_bytes >= MAX_OPEN_BYTES:
-            size = f"{n_open} proposals of {n_bytes:,} bytes are open"
-            raise TooMany(f"{size}: approve or reject some first")
+            raise TooMany(f"{n_open} proposals of {n_bytes:,} bytes are open: approve or reject some first")
         async with self._connection.call("store a proposal"):
             number = await self._redis.incrby(LAST, 1)
             row = Row(
@@ -163,8 +162,10 @@ class Proposals:
         """Return one proposal."""
         for item in await self._read([b"%d" % number]):
             return item
-        detail = f"there is no proposal {number}, or not any more: `errata proposals` lists those there are"
-        raise NotFound(detail, proposal=number)
+        raise NotFound(
+            f"there is no proposal {number}, or not any more: `errata proposals` lists those there are",
+            proposal=number,
+        )
 
     async def claim(self, item: Entry, decision: Decision, previous: Decision | None = None) -> Decision:
         """Make this the decision in place of the previous, unless there is another, and return the one that holds."""

@@ -141,8 +141,12 @@ class Editor:
             return Outcome.of(error, None)
         except Exception as error:
             log.exception("%s failed", call.function_name())
-            detail = f"the editor failed in a way it should not ({type(error).__name__}); the log says more"
-            return Outcome.of(Internal(detail), None)
+            return Outcome.of(
+                Internal(
+                    f"the editor failed in a way it should not ({type(error).__name__}); the log says more"
+                ),
+                None,
+            )
         finally:
             SUSPECT.reset(token)
 

@@ -221,8 +221,10 @@ class ModelAtVersion:
     async def examine_scope(self, question: str) -> list[ScopeVerdict]:
         """Return the wordings of edits that the question resembles most; InvalidInput for a system without a scope."""
         if not isinstance(self.system, HasScope):
-            detail = f"{self.system.name!r} has no edits of questions: ask it with `explain` what an answer rests on"
-            raise InvalidInput(detail, field="model")
+            raise InvalidInput(
+                f"{self.system.name!r} has no edits of questions: ask it with `explain` what an answer rests on",
+                field="model",
+            )
         (ask,) = await self._asks([question])
         verdicts: list[ScopeVerdict] = await self.run(self.system.examine_scope, ask, self.views)
         return verdicts
@@ -476,8 +478,10 @@ def _build_rows(
     """Call `Memory.build` and check that it keeps its contract."""
     rows = memory.build(changes, options)
     if len(rows) != len(changes) or not all(isinstance(row, Material | MemoryRefusal) for row in rows):
-        detail = f"the memory {memory.name!r} returned {len(rows)} results for {len(changes)} changes"
-        raise Internal(f"{detail}: `build` has to return a Material or an EditRefused for each, in order")
+        raise Internal(
+            f"the memory {memory.name!r} returned {len(rows)} results for {len(changes)} changes: "
+            "`build` has to return a Material or an EditRefused for each, in order"
+        )
     return rows
 
 

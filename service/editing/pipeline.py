@@ -220,9 +220,11 @@ class Pipeline:
                     version = await self._ledger.append(commit, blocks, key, order.key_owner)
                 is_own = key is None or await self._is_own(version, commit)
             except LedgerUnavailable as error:
-                doubt = "whether the commit was made is not known: look at the log before you send it again"
                 raise LedgerUnavailable(
-                    f"{error.detail}; {doubt}", in_doubt=True, idempotency_key=key
+                    f"{error.detail}; whether the commit was made is not known: "
+                    "look at the log before you send it again",
+                    in_doubt=True,
+                    idempotency_key=key,
                 ) from error
         if not is_own:
             return await self._result_at(version, plan)
@@ -242,8 +244,11 @@ class Pipeline:
     async def _result_at(self, version: int, plan: Plan) -> Result:
         commit = await self._ledger.get(version)
         if commit.report.get(REQUEST) != plan.request:
-            detail = f"this Idempotency-Key made version {version} out of another request: choose a new key"
-            raise InvalidInput(detail, field="Idempotency-Key", version=version)
+            raise InvalidInput(
+                f"this Idempotency-Key made version {version} out of another request: choose a new key",
+                field="Idempotency-Key",
+                version=version,
+            )
         return Result(commit, commit.report, is_repeated=True)
 
     def _learn(self, fresh: EditorState) -> EditorState:

@@ -123,8 +123,9 @@ class StateBuilder:
                     f"the commit is about {edit.model!r}, which is not served here: serve it first"
                 )
             if edit.memory not in state.memories:
-                detail = f"the commit wrote {edit.memory!r}, which no model that is served here reads"
-                raise UnknownModel(f"{detail}: serve one that does")
+                raise UnknownModel(
+                    f"the commit wrote {edit.memory!r}, which no model that is served here reads: serve one that does"
+                )
         names = {edit.memory for edit in (*old_edits, *draft.records)}
         memories = dict(state.memories)
         if not draft.change.deactivates and not old_edits:

@@ -60,8 +60,10 @@ def decode(key: str, data: bytes | None) -> Bucket:
 
 
 def damage(key: str, reason: str) -> LedgerCorrupt:
-    advice = "restore the data of Redis from a backup, or revert the import"
-    return LedgerCorrupt(f"the graph's row {key} {reason}; {advice}", row=key)
+    return LedgerCorrupt(
+        f"the graph's row {key} {reason}; restore the data of Redis from a backup, or revert the import",
+        row=key,
+    )
 
 
 def to_statements(raw: RawStatements) -> tuple[Statement, ...]:

@@ -38,8 +38,11 @@ async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str,
     for id in ids:
         if (entity := entities[id]) is None or entity.label == id:
             return id, entity
-    detail = f"no id is free for a new {name!r}: {usual} and those up to {ids[-1]} are of others; choose another name"
-    raise InvalidInput(detail, field="subject")
+    raise InvalidInput(
+        f"no id is free for a new {name!r}: {usual} and those up to {ids[-1]} are of others; "
+        "choose another name",
+        field="subject",
+    )
 
 
 async def resolve_entity(
@@ -92,8 +95,10 @@ def resolve_relation(name: str, view: GraphView) -> str:
         details: list[JSON] = [
             {"id": id, "label": view.label(id), "description": "a relation", "degree": 0} for id in ids
         ]
-        detail = f"{name!r} is the label of {len(ids)} relations, {', '.join(ids)}"
         raise Ambiguous(
-            f"{detail}: write the name of the one that is meant", field="relation", candidates=details
+            f"{name!r} is the label of {len(ids)} relations, {', '.join(ids)}: "
+            "write the name of the one that is meant",
+            field="relation",
+            candidates=details,
         )
     return ids[0] if ids else name

@@ -61,5 +61,8 @@ async def _read(connection: Connection, entries: Sequence[Entry]) -> list[Block]
 
 def _damage(entry: Entry, reason: str) -> LedgerCorrupt:
     key, _, digest = entry
-    advice = "restore the data of Redis from a backup that is older than the damage"
-    return LedgerCorrupt(f"rows {key!r} ({digest}) cannot be used: {reason}; {advice}", block=digest)
+    return LedgerCorrupt(
+        f"rows {key!r} ({digest}) cannot be used: {reason}; "
+        "restore the data of Redis from a backup that is older than the damage",
+        block=digest,
+    )

@@ -203,8 +203,11 @@ def sha256(data: bytes) -> str:
 
 def corrupt(version: int | None, reason: str) -> LedgerCorrupt:
     name = "an entry" if version is None else f"the entry of version {version}"
-    advice = "nothing was changed; restore the data of Redis from a backup that is older than the damage"
-    return LedgerCorrupt(f"{name} of the ledger cannot be used: {reason}; {advice}", version=version)
+    return LedgerCorrupt(
+        f"{name} of the ledger cannot be used: {reason}; nothing was changed; "
+        "restore the data of Redis from a backup that is older than the damage",
+        version=version,
+    )
 
 
 def _read_format(data: bytes) -> int:
@@ -249,5 +252,8 @@ def decode_chain(entries: Sequence[StreamEntry], first: int, previous: str | Non
 
 def data_replaced(version: int) -> LedgerCorrupt:
     """Return the error for a `version` that is another commit than the one this process knows by that number."""
-    detail = f"version {version} of the ledger is not the one this process knows: its data was replaced"
-    return LedgerCorrupt(f"{detail}; restore it, or start the service again", version=version)
+    return LedgerCorrupt(
+        f"version {version} of the ledger is not the one this process knows: its data was replaced; "
+        "restore it, or start the service again",
+        version=version,
+    )

@@ -100,8 +100,10 @@ class Connection:
             return await command
 
     def _failure(self, purpose: str, why: str) -> LedgerUnavailable:
-        detail = f"the ledger at {self.address} failed to {purpose}: {why.rstrip('.')}"
-        return LedgerUnavailable(f"{detail}; {self._find_full_disk() or 'try again when it answers'}")
+        return LedgerUnavailable(
+            f"the ledger at {self.address} failed to {purpose}: {why.rstrip('.')}; "
+            f"{self._find_full_disk() or 'try again when it answers'}"
+        )
 
     def check_room(self) -> None:
         """Raise LedgerUnavailable if the server is embedded and its disk is full, for it reads and cannot write."""

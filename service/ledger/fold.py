@@ -66,8 +66,10 @@ def revert(commits: Sequence[Commit], version: int) -> Change:
     on = [key for key in commit.deactivates if key not in now]
     off = [key for key in commit.activates if key in now]
     if not on and not off:
-        detail = f"version {version} has no effect left: it was taken back before; there is nothing to revert"
-        raise NothingToDo(detail, version=version)
+        raise NothingToDo(
+            f"version {version} has no effect left: it was taken back before; there is nothing to revert",
+            version=version,
+        )
     return _change(commits, on, off)
 
 
@@ -90,8 +92,10 @@ def rollback(commits: Sequence[Commit], to: int) -> Change:
         find(commits, to)
     then, now = active(commits[:to]), active(commits)
     if then.keys() == now.keys():
-        detail = f"the edits of version {to} are the active ones already; there is nothing to roll back"
-        raise NothingToDo(detail, version=to)
+        raise NothingToDo(
+            f"the edits of version {to} are the active ones already; there is nothing to roll back",
+            version=to,
+        )
     return _change(commits, then.keys() - now.keys(), now.keys() - then.keys())
 
 

@@ -76,5 +76,8 @@ def surplus(versions: Sequence[int]) -> list[int]:
 
 
 def damage(version: int) -> LedgerCorrupt:
-    advice = f"it is derived from the commits: drop it with `ZREM {keys.MANIFESTS} {version}` and start again"
-    return LedgerCorrupt(f"the manifest of version {version} cannot be used; {advice}", version=version)
+    return LedgerCorrupt(
+        f"the manifest of version {version} cannot be used; it is derived from the commits: "
+        f"drop it with `ZREM {keys.MANIFESTS} {version}` and start again",
+        version=version,
+    )

@@ -31,10 +31,10 @@ async def load(ledger: RedisLedger, version: int, bases: Mapping[str, Image]) ->
             continue
         start = manifest[memory]
         if start.base != base.base:
-            detail = (
-                f"{memory} at version {since} was written on checkpoint {start.base}, and this process has"
+            raise LedgerCorrupt(
+                f"{memory} at version {since} was written on checkpoint {start.base}, "
+                f"and this process has {base.base}: start it with the former, or with an empty ledger"
             )
-            raise LedgerCorrupt(f"{detail} {base.base}: start it with the former, or with an empty ledger")
         writing = [commit for commit in commits if memory in commit.writes]
         until = [commit for commit in writing if commit.version <= since]
         later = writing[len(until) :]
@@ -128,6 +128,9 @@ def check_image(memory: str, image: Image, commit: Commit) -> None:
     """Check a memory against the checksum that `commit`, the last commit that wrote it, recorded."""
     expected = commit.writes[memory].checksum
     if image.checksum != expected:
-        detail = f"{memory} at version {commit.version} should be {expected} and is {image.checksum}"
-        advice = "either this process runs another checkpoint than the writer, or rows were altered"
-        raise LedgerCorrupt(f"{detail}: {advice}", version=commit.version, memory=memory)
+        raise LedgerCorrupt(
+            f"{memory} at version {commit.version} should be {expected} and is {image.checksum}: "
+            "either this process runs another checkpoint than the writer, or rows were altered",
+            version=commit.version,
+            memory=memory,
+        )

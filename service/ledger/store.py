@@ -99,10 +99,11 @@ class RedisLedger:
         async with self.connection.call("begin a restore"):
             previous = await self._redis.get(keys.RESTORE) or b"0"
             if version > newest > _restore_target(previous):
-                detail = (
-                    f"the ledger made its version {newest} itself, and commits of a file are not added to it"
+                raise LedgerNotEmpty(
+                    f"the ledger made its version {newest} itself, and commits of a file are not added to it: "
+                    "restore into an empty ledger",
+                    version=newest,
                 )
-                raise LedgerNotEmpty(f"{detail}: restore into an empty ledger", version=newest)
             is_resumed = _restore_target(previous) > newest and not previous.endswith(EXTENSION)
             is_whole = newest == 0 or is_resumed
             if version <= newest:  # nothing is restored, so commits that follow are the ledger's own
@@ -144,8 +145,9 @@ class RedisLedger:
             except ResponseError as error:
                 reply = str(error)
                 if reply.startswith("SWEPT"):
-                    detail = "another editor claimed this import as dead: nothing was imported; send it again"
-                    raise NotReady(detail) from error
+                    raise NotReady(
+                        "another editor claimed this import as dead: nothing was imported; send it again"
+                    ) from error
                 if reply.startswith("CLOSED"):
                     raise _closed() from error
                 if reply.startswith("RESTORING"):

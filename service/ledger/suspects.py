@@ -66,9 +66,11 @@ class Suspects:
         await self._end(id)
         self._on_refusal()
         log.error("request %s ended two processes of %s, and is refused", id, self._part)
-        detail = f"this request ended two processes of {self._part!r} and is not tried again; {self._remark}"
-        report = f"send the maintainers the request itself, the id {id} and the logs (VAR/log)"
-        raise Crashed(f"{detail}; {report}", crash_id=id)
+        raise Crashed(
+            f"this request ended two processes of {self._part!r} and is not tried again; {self._remark}; "
+            f"send the maintainers the request itself, the id {id} and the logs (VAR/log)",
+            crash_id=id,
+        )
 
     async def _end(self, id: str) -> None:
         """Delete the note. If that fails it stays, which matters only if another process gets the same request."""

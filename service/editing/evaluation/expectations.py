@@ -68,8 +68,10 @@ def is_met(edit: PlannedEdit, answers: Answers) -> bool:
 
 def failure(edit: PlannedEdit, answers: Answers) -> EditRefused:
     actual = answers[edit.question].text
-    detail = f"after this edit {edit.question!r} would be answered {actual!r}, not {edit.answer!r}"
-    return EditRefused(detail, reason=DOES_NOT_HOLD)
+    return EditRefused(
+        f"after this edit {edit.question!r} would be answered {actual!r}, not {edit.answer!r}",
+        reason=DOES_NOT_HOLD,
+    )
 
 
 def describe(edit: PlannedEdit | EditRecord) -> dict[str, Any]:

@@ -164,5 +164,6 @@ def check_names(report: Report) -> None:
     detail = f"{first.question!r} may misspell {one_line(first.similar_names)}{suffix}"
     advice = "nothing was changed; correct the question, or repeat it without strict if it is right"
     candidates: list[JSON] = [name for edit in failing for name in edit.similar_names]
-    place = f"edits.{first.place}.question"
-    raise SimilarName(f"{detail}: {advice}", field=place, candidates=candidates[:MAX_NAMED])
+    raise SimilarName(
+        f"{detail}: {advice}", field=f"edits.{first.place}.question", candidates=candidates[:MAX_NAMED]
+    )

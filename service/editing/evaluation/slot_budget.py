@@ -43,9 +43,12 @@ class SlotBudget:
         for memory in memories:
             n_used, n_reserved = memory.usage.slots_used, self._slots_reserved(memory.usage)
             if n_used > n_reserved:
-                detail = f"with this {memory.memory.name} would take {n_used:,} of {n_reserved:,} slots"
-                advice = f"it was not made; {RESERVE_MORE}, or take edits back"
-                raise MemoryFull(f"{detail}: {advice}", used=n_used, slots=n_reserved)
+                raise MemoryFull(
+                    f"with this {memory.memory.name} would take {n_used:,} of {n_reserved:,} slots: "
+                    f"it was not made; {RESERVE_MORE}, or take edits back",
+                    used=n_used,
+                    slots=n_reserved,
+                )
 
     def _describe(self, usage: Usage) -> Capacity:
         n_reserved = self._slots_reserved(usage)

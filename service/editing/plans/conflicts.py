@@ -276,11 +276,11 @@ def find_named(edit: PlannedEdit, state: EditorState) -> list[str]:
             raise InvalidInput(detail, field=f"edits.{edit.place}.replaces")
         successor = state.replacements.get((matches[0], edit.model, edit.memory))
         if successor is not None:
-            detail = (
+            raise InvalidInput(
                 f"{_describe(name)} was replaced by edit {successor.id} of version {version_of(successor)}, "
-                f"{successor.question!r}: say that this one replaces that"
+                f"{successor.question!r}: say that this one replaces that",
+                field=f"edits.{edit.place}.replaces",
             )
-            raise InvalidInput(detail, field=f"edits.{edit.place}.replaces")
         targets += matches
     return targets
 
@@ -351,8 +351,10 @@ def _join(edit: PlannedEdit, earlier: EditRecord) -> PlannedEdit:
     against = [*edit.counterexamples, *(test.question for test in edit.tests if test.answer != edit.answer)]
     for text in against:
         if normalize_question(text) in _keys_of(earlier.wordings):
-            detail = f"{text!r} is a wording of version {version}, which this edit extends"
-            raise InvalidInput(f"{detail}: take that one back first", field=where)
+            raise InvalidInput(
+                f"{text!r} is a wording of version {version}, which this edit extends: take that one back first",
+                field=where,
+            )
     test_keys = own_keys | {normalize_question(test.question) for test in edit.tests}
     kept_examples = [text for text in earlier.counterexamples if normalize_question(text) not in own_keys]
     kept_tests = [test for test in earlier.tests if normalize_question(test.question) not in test_keys]
@@ -371,8 +373,10 @@ def _join(edit: PlannedEdit, earlier: EditRecord) -> PlannedEdit:
     }
     for name, (count, limit) in sizes.items():
         if count > limit:
-            detail = f"with those of version {version} this edit has {count} {name}, and {limit} are allowed"
-            raise InvalidInput(detail, field=where)
+            raise InvalidInput(
+                f"with those of version {version} this edit has {count} {name}, and {limit} are allowed",
+                field=where,
+            )
     return longer_edit
 
 

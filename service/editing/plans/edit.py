@@ -166,11 +166,11 @@ class EditPlan:
         model = item.model or self._models.default
         memory = self._models.memory_for(model, "answer")
         if memory is None:
-            detail = (
+            raise EditRefused(
                 f"{model} answers from the graph: correct it with {{subject, relation, object}}, "
-                "not with a free answer"
+                "not with a free answer",
+                reason="triples_only",
             )
-            raise EditRefused(detail, reason="triples_only")
         return PlannedEdit(
             place,
             model,

@@ -262,8 +262,10 @@ class FactResolver:
             self.subjects[name] = Subject(name, name, None)
             return self.subjects[name], []
         if ID_PATTERN.fullmatch(name):
-            detail = f"{where}: the graph has no entity {name}: import it, or write the name of a new one"
-            raise InvalidInput(detail, field=where)
+            raise InvalidInput(
+                f"{where}: the graph has no entity {name}: import it, or write the name of a new one",
+                field=where,
+            )
         if not create:
             names = list(resembling(name_key(name)))
             similar = await self.lookup.entities_by_name(names, self.view)
@@ -330,16 +332,21 @@ def _assertion(
 def similar_name(problem: str, names: Sequence[str], where: str) -> SimilarName:
     advice = "write that name, or say `create` to make a new one"
     verb = "is" if len(names) == 1 else "are"
-    detail = f"{problem}, and {one_line(names)} {verb} in use: {advice}"
-    return SimilarName(detail, field=where, candidates=list(names[:MAX_SIMILAR]))
+    return SimilarName(
+        f"{problem}, and {one_line(names)} {verb} in use: {advice}",
+        field=where,
+        candidates=list(names[:MAX_SIMILAR]),
+    )
 
 
 def _add_or_set(item: FactItem, values: Sequence[str], where: str) -> AddOrSet:
-    detail = (
-        f"{item.relation} of {item.subject!r} is {one_line(values)}: say `set` to put {item.object!r} in its place, "
-        "or `add` to keep both; a definition of how many values the relation holds says it for all"
+    return AddOrSet(
+        f"{item.relation} of {item.subject!r} is {one_line(values)}: "
+        f"say `set` to put {item.object!r} in its place, "
+        "or `add` to keep both; a definition of how many values the relation holds says it for all",
+        field=f"{where}.act",
+        values=list(values),
     )
-    return AddOrSet(detail, field=f"{where}.act", values=list(values))
 
 
 def clean_fact(item: FactItem, place: int) -> FactItem:
@@ -380,8 +387,10 @@ def _removal(
     removed_value = values.find(spelling)
     if removed_value is None:
         says = f"it says {one_line([*values.texts])}" if values.texts else "it says nothing of that"
-        detail = f"the graph does not say that {item.relation} of {item.subject!r} is {item.object!r}: {says}"
-        raise NothingToDo(f"{detail}; there is nothing to remove")
+        raise NothingToDo(
+            f"the graph does not say that {item.relation} of {item.subject!r} is {item.object!r}: {says}; "
+            "there is nothing to remove"
+        )
     facts = subject.entity.facts if subject.entity else ()
     statement_objects = {
         f.statement_object for f in facts if (f.relation, f.object) == (relation, removed_value)

@@ -294,13 +294,16 @@ class Importer:
             max_bytes = self._limits.disk_bytes // 2  # the rows take the other half
             if session.n_bytes > max_bytes:
                 self._close(session)
-                detail = f"a file may have {max_bytes:,} bytes: import it in several parts"
-                raise TooLarge(detail, limit=max_bytes)
+                raise TooLarge(
+                    f"a file may have {max_bytes:,} bytes: import it in several parts", limit=max_bytes
+                )
             seconds = monotonic() - session.created_at
             if seconds > GRACE_S and session.n_bytes < LEAST_BYTES_PER_S * seconds:
                 self._close(session)
-                detail = f"less than {LEAST_BYTES_PER_S:,} bytes a second came: nothing was imported"
-                raise TooSlow(f"{detail}; save the file first, then send it at once")
+                raise TooSlow(
+                    f"less than {LEAST_BYTES_PER_S:,} bytes a second came: nothing was imported; save the file first, "
+                    "then send it at once"
+                )
             return session.progress()
 
     async def finish(self, id: str, timings: Timings) -> Result:
@@ -324,8 +327,9 @@ class Importer:
             reasons = "; ".join(f"line {line['line']}: {line['reason']}" for line in lines)
             if resolver.same_as and not reasons:
                 reasons = "sameAs joins things that the same file describes"
-            detail = f"none of {reader.lines:,} lines can be used: {reasons or 'the file is empty'}"
-            raise InvalidInput(detail, field="body")
+            raise InvalidInput(
+                f"none of {reader.lines:,} lines can be used: {reasons or 'the file is empty'}", field="body"
+            )
         state = await self._pipeline.newest()
         session.check_graph(state)
         await self._join(session)
@@ -385,8 +389,10 @@ class Importer:
         if is_known and not respect.n_new and not order.dry_run:
             n_kept = len(respect.left_out)
             suffix = f", but for {n_kept:,} that go against what people edited" if n_kept else ""
-            detail = f"nothing new: the graph says all {len(resolver.facts):,} triples of the file{suffix}"
-            raise NothingToDo(detail, version=state.version)
+            raise NothingToDo(
+                f"nothing new: the graph says all {len(resolver.facts):,} triples of the file{suffix}",
+                version=state.version,
+            )
         return respect
 
     async def _drop(self, session: ImportSession) -> None:

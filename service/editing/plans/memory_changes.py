@@ -28,8 +28,9 @@ def plan_change(item: wire.MemoryItem, place: int, models: Models) -> PlannedEdi
     model = item.model or readers[0]
     models.system(model)
     if model not in readers:
-        detail = f"{model} does not read {item.memory}: ask one of {', '.join(readers)}"
-        raise InvalidInput(detail, field=f"{where}.model")
+        raise InvalidInput(
+            f"{model} does not read {item.memory}: ask one of {', '.join(readers)}", field=f"{where}.model"
+        )
     fields = _read_fields(item, memory, where)
     summary = fields.summarize()
     return PlannedEdit(

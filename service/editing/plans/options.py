@@ -55,8 +55,10 @@ def _validate(memory: Memory, values: Mapping[str, Any]) -> Options:
             raise InvalidInput(f"options: {first['msg']}", field="options") from error
         if name == "method":
             methods = ", ".join(memory.options.methods())
-            detail = f"the memory {memory.name!r} has no method {values['method']!r}: it has {methods}"
-            raise InvalidInput(detail, field="method") from error
+            raise InvalidInput(
+                f"the memory {memory.name!r} has no method {values['method']!r}: it has {methods}",
+                field="method",
+            ) from error
         raise InvalidInput(
             f"{name}: {first['msg']}, not {known_values[name]!r}", field=f"options.{name}"
         ) from error

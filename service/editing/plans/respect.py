@@ -61,11 +61,9 @@ class Respect:
             detail = BY_HAND.format(first.line, *values, first.object)
             raise BreaksTests(f"{detail}{suffix}: {REPEAT}", tests=tests)
         for name, similar in self.similar_names.items():
-            advice = (
-                "nothing was imported; write that name, or repeat it without strict if the new one is right"
-            )
             raise SimilarName(
-                f"{name!r} is new, and {one_line(similar)} is one letter away: {advice}",
+                f"{name!r} is new, and {one_line(similar)} is one letter away: nothing was imported; "
+                "write that name, or repeat it without strict if the new one is right",
                 field="body",
                 candidates=list(similar),
             )

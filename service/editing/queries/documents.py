@@ -34,10 +34,10 @@ async def get_document(editor: Editor, call: GetDocument) -> wire.DocumentState:
     documents, version = await _open(editor, call.version)
     document = documents.get(call.id)
     if document is None:
-        detail = (
-            f"there is no document {call.id!r} at version {version}: /v1/documents lists those that there are"
+        raise NotFound(
+            f"there is no document {call.id!r} at version {version}: /v1/documents lists those that there are",
+            version=version,
         )
-        raise NotFound(detail, version=version)
     return wire.DocumentState(**_describe(call.id, document), version=version, text=document.text)
 
 

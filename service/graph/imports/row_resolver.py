@@ -121,8 +121,10 @@ class RowResolver:
                 self.has_names |= self._view.label(relation) != row.object
                 return
             if len(self.labels) + len(self.ids_by_name) + len(self.same_as) > self._max_names:
-                detail = f"one import may give {self._max_names:,} names: import the file in several parts"
-                raise TooLarge(detail, limit=self._max_names)
+                raise TooLarge(
+                    f"one import may give {self._max_names:,} names: import the file in several parts",
+                    limit=self._max_names,
+                )
             if row.kind == "same_as":
                 self.same_as.setdefault(row.subject, row.object_id)
                 return

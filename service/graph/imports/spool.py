@@ -66,7 +66,9 @@ class Spool:
             data = ("\n".join(pending) + "\n").encode()
             self._n_bytes += len(data)
             if self._n_bytes > self.max_bytes:
-                detail = f"the rows of one import may have {self.max_bytes:,} bytes"
-                raise TooLarge(f"{detail}: import the file in several parts", limit=self.max_bytes)
+                raise TooLarge(
+                    f"the rows of one import may have {self.max_bytes:,} bytes: import the file in several parts",
+                    limit=self.max_bytes,
+                )
             self._files[part].write(data)
             pending.clear()

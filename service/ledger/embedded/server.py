@@ -66,9 +66,11 @@ class EmbeddedValkey:
         """
         self._files.create_folder()
         if not self._errata_lock.take():
-            user = f"another Errata (process {self._errata_lock.owner or 'unknown'})"
-            advice = "stop it, or give this one another folder"
-            raise LedgerUnavailable(f"{self._files.folder} is in use by {user}: {advice}")
+            raise LedgerUnavailable(
+                f"{self._files.folder} is in use by another Errata (process "
+                f"{self._errata_lock.owner or 'unknown'}): "
+                "stop it, or give this one another folder"
+            )
         try:
             self._stop_orphan()
             if self._repair_log:
@@ -122,8 +124,10 @@ class EmbeddedValkey:
             self._files.signal_server(signal_number)
             if self._server_lock.take(STOP_LIMIT_S):
                 return
-        detail = f"a Valkey of an earlier run still writes to {self._files.folder} and does not end"
-        raise LedgerUnavailable(f"{detail}: stop process {self._files.pid or 'unknown'} yourself")
+        raise LedgerUnavailable(
+            f"a Valkey of an earlier run still writes to {self._files.folder} and does not end: "
+            f"stop process {self._files.pid or 'unknown'} yourself"
+        )
 
     def _launch(self) -> None:
         """Launch the server and hand it server.lock, which has to be taken before."""
@@ -161,5 +165,7 @@ def _binary() -> Path:
     try:
         return Path(get_binary_path())
     except ValkeyBinaryNotFoundError as error:
-        advice = "start a Redis or Valkey yourself and name it in ERRATA_REDIS_URL"
-        raise LedgerUnavailable(f"there is no embedded Valkey for this machine: {advice}") from error
+        raise LedgerUnavailable(
+            "there is no embedded Valkey for this machine: "
+            "start a Redis or Valkey yourself and name it in ERRATA_REDIS_URL"
+        ) from error
