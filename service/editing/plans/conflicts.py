@@ -20,10 +20,11 @@ from more_itertools import unique_everseen
 from service.editing.draft import Build, EditorState
 from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_all, ask_edits, failure, is_met
 from service.editing.evaluation.lineage import version_of
+from service.editing.models import Answers
 from service.editing.notes import RelationNote
 from service.editing.planned_edit import PlannedEdit
 from service.errors import MAX_NAMED, ErrataError, InvalidInput
-from service.ledger.commit import EditRecord, GivenTest
+from service.ledger.commit import EditRecord
 
 SUPERSEDED = "superseded"
 LATER_WINS = "edits.{later} gives {wording!r} another answer: the later one was taken"
@@ -36,6 +37,10 @@ FEW_RETURNS = 8  # `n_returns` of a larger request
 ANSWERED_BY_OTHER = (
     "{question!r} would be answered {actual!r} and not {answer!r}, by {other}; leave one of the two out"
 )
+
+
+class PlanChanged(Exception):
+    """The request has to be planned again, because edits are left out, or needed, that were not before."""
 
 
 class Refusals:
@@ -62,9 +67,15 @@ class Refusals:
         try:
             yield
         except ErrataError as error:
-            self.add({place: error})
+            self._note({place: error})
 
     def add(self, errors: Mapping[int, ErrataError]) -> None:
+        """Note the errors of edits as `collect` does; raise PlanChanged if there are any."""
+        if errors:
+            self._note(errors)
+            raise PlanChanged
+
+    def _note(self, errors: Mapping[int, ErrataError]) -> None:
         """Note the errors of edits.
 
         Raises:
@@ -79,13 +90,13 @@ class Refusals:
             )
             for place, error in sorted(errors.items())
         }
-        if refused and not self.skip:
+        if not self.skip:
             first = errors[min(refused)]  # the first error keeps its wording and stands for the whole request
             suffix = f" (and {len(refused) - 1:,} more are refused)" if len(refused) > 1 else ""
             refused_edits = [edit.model_dump(mode="json") for edit in list(refused.values())[:MAX_NAMED]]
             raise type(first)(first.detail + suffix, **{**first.extras, "refused": refused_edits})
         self.by_place |= refused
-        if refused and self._superseded:  # a refused edit may be the one that superseded them
+        if self._superseded:  # a refused edit may be the one that superseded them
             if self._n_returns <= 0:
                 for place, edit in self._superseded.items():
                     self.by_place[place] = edit.model_copy(update={"detail": TOO_MANY_REFUSED})
@@ -184,19 +195,15 @@ def find_contradictions(edits: Sequence[PlannedEdit]) -> Iterator[Contradiction]
 
 def mark_repetitions(edits: Sequence[PlannedEdit]) -> list[PlannedEdit]:
     """Return edits without contradictions in the order of the request, with repetitions marked."""
-    first_ids = {edit.id for first, edit, _ in _shared_wordings(edits) if first is edit}
     in_order = sorted(edits, key=lambda edit: edit.place)
+    first_edits: dict[tuple[str, ...], str] = {}
+    for edit in in_order:
+        for _, subject in _subjects(edit):
+            first_edits.setdefault((edit.model, edit.memory, *subject), edit.id)
+    first_ids = {*first_edits.values()}
     return [
         replace(edit, is_repetition=bool(edit.wordings) and edit.id not in first_ids) for edit in in_order
     ]
-
-
-def _shared_wordings(edits: Sequence[PlannedEdit]) -> Iterator[tuple[PlannedEdit, PlannedEdit, str]]:
-    """Yield for each wording of each edit the first edit that has it, the edit itself, and the wording."""
-    first_edits: dict[tuple[str, ...], PlannedEdit] = {}
-    for edit in sorted(edits, key=lambda edit: edit.place):
-        for wording, subject in _subjects(edit):
-            yield first_edits.setdefault((edit.model, edit.memory, *subject), edit), edit, wording
 
 
 def _subjects(edit: PlannedEdit) -> list[tuple[str, tuple[str, ...]]]:
@@ -223,20 +230,30 @@ def _contradicts(first: PlannedEdit, second: PlannedEdit) -> bool:
     return "set" in (first.triple.act, second.triple.act) and first.triple != second.triple
 
 
-async def find_unmet(edits: Sequence[PlannedEdit], build: Build) -> dict[int, RefusedEdit]:
+async def find_unmet(edits: Sequence[PlannedEdit], build: Build) -> dict[int, ErrataError]:
+    """Return, by place, the errors of the edits whose own question does not get their answer with all of them."""
+    answers = await ask_edits(build.models, edits, build.all_edits, 1)
+    return {
+        edit.place: failure(edit, answers[edit.model])
+        for edit in edits
+        if not is_met(edit, answers[edit.model])
+    }
+
+
+async def find_answered_by_others(edits: Sequence[PlannedEdit], build: Build) -> dict[int, RefusedEdit]:
     """Return, by place, the edits whose own question another edit or no edit would answer.
 
     Args:
         build: The state with all of them. Edits of a system that does not route are asked.
     """
     by_id = {edit.id: edit for edit in edits}
-    answers = await ask_edits(build.models, edits, build.all_edits, 1)
+    errors = await find_unmet(edits, build)
     unmet: dict[int, RefusedEdit] = {}
     for edit in edits:
-        if is_met(edit, answers[edit.model]):
+        if edit.place not in errors:
             continue
         owner = (await build.models[edit.model].routing()).answering_edit(edit.id, 0)
-        detail = failure(edit, answers[edit.model]).detail
+        detail = errors[edit.place].detail
         if owner is not None:
             other = by_id.get(owner) or build.state.edits[owner]
             place = f"edits.{by_id[owner].place}" if owner in by_id else "an edit that is there already"
@@ -308,40 +325,35 @@ async def extend(
     answers = await ask_all(state.models, ((edit.model, [edit.question]) for edit in candidates.values()))
     planned_edits = []
     for edit in edits:
-        if edit.id not in candidates:
-            planned_edits.append(edit)
-            continue
-        answering = answers[edit.model][edit.question].edits
-        all_earlier = _find_earlier(edit, answering, state)
-        earlier = next((earlier for earlier in all_earlier if _says_more(edit, earlier)), None)
         with refusals.collect(edit.place):
-            planned_edits.append(edit if earlier is None else _join(edit, earlier))
+            planned_edits.append(_extend(edit, answers, state) if edit.id in candidates else edit)
     return planned_edits
 
 
-def _find_earlier(edit: PlannedEdit, answering: Sequence[str], state: EditorState) -> Iterator[EditRecord]:
-    """Yield the edits with the same answer: those whose place this one was told to take, and that of its question."""
-    named_ids = find_named(edit, state)
-    question = normalize_question(edit.question)
-    for id in dict.fromkeys([*named_ids, *answering]):
+def _extend(edit: PlannedEdit, answers: Mapping[str, Answers], state: EditorState) -> PlannedEdit:
+    """Join an edit with the first that it says more than, of those it was told to replace and that of its question."""
+    named_ids, question = find_named(edit, state), normalize_question(edit.question)
+    for id in dict.fromkeys([*named_ids, *answers[edit.model][edit.question].edits]):
         earlier = state.edits.get(id)
         if earlier is None or (earlier.memory, earlier.answer) != (edit.memory, edit.answer):
             continue
-        if id in named_ids or normalize_question(earlier.question) == question:
-            yield earlier
+        is_same = id in named_ids or normalize_question(earlier.question) == question
+        if is_same and _says_more(edit, earlier):
+            return _join(edit, earlier)
+    return edit
 
 
 def _says_more(edit: PlannedEdit, earlier: EditRecord) -> bool:
-    known_tests = {normalize_question(test.question): test.answer for test in earlier.tests}
-
-    def is_known(test: GivenTest) -> bool:
-        question = normalize_question(test.question)
-        return question in known_tests and test.answer in (None, known_tests[question])
-
+    tests = {(normalize_question(test.question), test.answer) for test in edit.tests}
+    known_tests = {
+        (normalize_question(test.question), answer)
+        for test in earlier.tests
+        for answer in (None, test.answer)
+    }
     return (
         not _keys_of(edit.wordings) <= _keys_of(earlier.wordings)
         or not _keys_of(edit.counterexamples) <= _keys_of(earlier.counterexamples)
-        or not all(map(is_known, edit.tests))
+        or not tests <= known_tests
     )
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
+from typing import TypeVar
 
 from errata.wire import EditItem, EditReport, EditRequest, FactItem, MemoryItem, RefusedEdit, RelationItem
 from errata.wire.wording import normalize_question
@@ -15,14 +18,7 @@ from more_itertools import map_reduce
 from models.memory import Change as MemoryChange
 from models.memory import Material, Options
 from service.editing.draft import Build, Draft, EditorState, request_digest
-from service.editing.evaluation.expectations import (
-    all_come_out,
-    ask_all,
-    ask_edits,
-    failure,
-    is_met,
-    report_no_op,
-)
+from service.editing.evaluation.expectations import all_come_out, ask_all, report_no_op
 from service.editing.evaluation.slot_budget import SlotBudget
 from service.editing.figures import Timings
 from service.editing.models import Models
@@ -32,8 +28,10 @@ from service.editing.plans.conflicts import (
     KEEP_ONE,
     LATER_WINS,
     SMALL,
+    PlanChanged,
     Refusals,
     extend,
+    find_answered_by_others,
     find_contradictions,
     find_named,
     find_unmet,
@@ -52,6 +50,7 @@ from service.ledger.fold import Change
 
 GRAPH_SAYS_SO = "the graph says so already; there is nothing to edit"
 
+R = TypeVar("R")
 GRAPH_ITEMS = (FactItem, RelationItem)  # kinds of items that write the graph
 
 
@@ -95,24 +94,39 @@ class EditPlan:
         self._needed_edits: set[str] = set()
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
-        """Plan again until the draft is settled: it holds no refused edit, and all that it needs."""
         self._begin(state)
+        return await self._settle(lambda: self._plan(state, builder, timings))
+
+    async def _settle(self, plan: Callable[[], Awaitable[R]]) -> R:
+        """Plan again until the draft holds no refused edit, and all that it needs."""
         while True:
-            with timings.part("editor"):
-                edits = await extend(await self._plan_all(state), self._answer_places, state, self._refusals)
-            with timings.part("report"):
-                no_ops = await self._no_ops(edits, state)
-            fresh = [edit for index, edit in enumerate(edits) if index not in no_ops]
-            if not fresh and not self._dry_run:
-                raise self._nothing_to_do(edits, no_ops, state)
-            with timings.part("editor"):
-                materials = await self._build_rows(fresh, state)
-                if materials is None or await self._refuse_unfit(fresh, materials, state, builder):
-                    continue
-                build = await builder.build(state, self._draft(fresh, materials, no_ops, state.version + 1))
-            with timings.part("report"):
-                if await self._is_settled(fresh, [edits[index] for index in no_ops], build):
-                    return build
+            with suppress(PlanChanged):
+                return await plan()
+
+    async def _plan(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
+        with timings.part("editor"):
+            edits = await extend(await self._plan_all(state), self._answer_places, state, self._refusals)
+        with timings.part("report"):
+            no_ops = await self._no_ops(edits, state)
+        fresh = [edit for index, edit in enumerate(edits) if index not in no_ops]
+        if not fresh and not self._dry_run:
+            raise self._nothing_to_do(edits, no_ops, state)
+        with timings.part("editor"):
+            materials = await self._build_rows(fresh, state)
+            self._refusals.add(
+                await find_unfit(
+                    fresh,
+                    state,
+                    self._models,
+                    lambda earlier: builder.build(
+                        state, self._draft(earlier, materials, {}, state.version + 1)
+                    ),
+                )
+            )
+            build = await builder.build(state, self._draft(fresh, materials, no_ops, state.version + 1))
+        with timings.part("report"):
+            await self._check_settled(fresh, [edits[index] for index in no_ops], build)
+        return build
 
     async def preview(
         self, state: EditorState, builder: StateBuilder, budget: SlotBudget
@@ -126,14 +140,9 @@ class EditPlan:
         """
         for asks in (False, True):  # whether each edit is needed, which takes as long to tell as building it
             self._begin(state)
-            materials = None
-            while materials is None:
-                edits = [edit for edit in await self._plan_all(state) if edit.is_answer]
-                no_ops = await self._no_ops(edits, state) if asks else {}
-                fresh = [e for index, e in enumerate(edits) if not e.is_repetition and index not in no_ops]
-                materials = await self._build_rows(fresh, state)
+            fresh, materials = await self._settle(partial(self._plan_answers, state, asks))
             build = await builder.build(state, self._draft(fresh, materials, {}, state.version + 1))
-            self._refusals.by_place |= await find_unmet(fresh, build)
+            self._refusals.by_place |= await find_answered_by_others(fresh, build)
             try:
                 if fresh and not self._refusals.by_place:
                     budget.check(build.memories.values())
@@ -142,6 +151,15 @@ class EditPlan:
                 if asks:
                     raise
         return self._refusals.in_order()
+
+    async def _plan_answers(
+        self, state: EditorState, asks: bool
+    ) -> tuple[Sequence[PlannedEdit], Mapping[str, Material]]:
+        """Return the corrections of answers and their rows, if it `asks` without those that are not needed."""
+        edits = [edit for edit in await self._plan_all(state) if edit.is_answer]
+        no_ops = await self._no_ops(edits, state) if asks else {}
+        fresh = [e for index, e in enumerate(edits) if not e.is_repetition and index not in no_ops]
+        return fresh, await self._build_rows(fresh, state)
 
     def _begin(self, state: EditorState) -> None:
         """Forget the refusals of another version, and refuse the edits that replace none of this one."""
@@ -185,26 +203,26 @@ class EditPlan:
         )
 
     async def _plan_all(self, state: EditorState) -> list[PlannedEdit]:
-        while True:
-            plain_edits = [edit for edit in self._given_edits if edit.place not in self._refusals]
-            edits = [*plain_edits, *await self._plan_facts(state)]
-            if not await asyncio.to_thread(self.supersede_contradicted, edits):
-                return await asyncio.to_thread(mark_repetitions, edits)
+        plain_edits = [edit for edit in self._given_edits if edit.place not in self._refusals]
+        edits = [*plain_edits, *await self._plan_facts(state)]
+        await asyncio.to_thread(self._supersede_contradicted, edits)
+        return await asyncio.to_thread(mark_repetitions, edits)
 
-    def supersede_contradicted(self, edits: Sequence[PlannedEdit]) -> bool:
-        """Leave out the earlier edit of each contradiction, and return whether there are any.
+    def _supersede_contradicted(self, edits: Sequence[PlannedEdit]) -> None:
+        """Leave out the earlier edit of each contradiction.
 
         The facts after one that is left out may mean something else. A large request is planned again for all of them
         together: an answer then takes the place of all facts before it that make up another one.
+
+        Raises:
+            PlanChanged: An edit is left out.
         """
         facts = {e.place: (e.triple.subject, e.triple.relation) for e in edits if e.triple is not None}
         places = map_reduce(sorted(facts), facts.__getitem__)
-        n_lost: Counter[tuple[str, str]] = (
-            Counter()
-        )  # the first ones of each group of facts that are left out
-        has_any = False
+        n_lost = Counter[tuple[str, str]]()  # the first ones of each group of facts that are left out
+        contradiction = None
         for contradiction in find_contradictions(edits):
-            earlier, later, has_any = contradiction.earlier, contradiction.later, True
+            earlier, later = contradiction.earlier, contradiction.later
             if not self._refusals.skip:
                 raise InvalidInput(KEEP_ONE.format(**asdict(contradiction)), field=f"edits.{later}")
             losers = [earlier]
@@ -215,7 +233,8 @@ class EditPlan:
             self._refusals.supersede(losers, LATER_WINS.format(**asdict(contradiction)))
             if earlier in facts and self._is_small:
                 break
-        return has_any
+        if contradiction is not None:
+            raise PlanChanged
 
     async def _plan_facts(self, state: EditorState) -> list[PlannedEdit]:
         """Plan the facts, and the definitions of relations, on this version of the graph."""
@@ -226,7 +245,7 @@ class EditPlan:
         resolver = FactResolver(view, models.lookup)
         methods = {name: _method(self._options[m.name]) for name, m in models.answer_memories.items()}
         facts: dict[int, tuple[FactItem, ResolvedFact]] = {}
-        relations: dict[int, PlannedEdit] = {}
+        edits: list[PlannedEdit] = []
         for place, item in enumerate(self._items):
             if place in self._refusals:
                 continue
@@ -237,15 +256,10 @@ class EditPlan:
                     facts[place] = fact, await resolver.resolve(fact, place)
                 elif isinstance(item, RelationItem):
                     relation = clean_relation(item, place)
-                    relations[place] = plan_relation(relation, place, view, models)
+                    edits.append(plan_relation(relation, place, view, models))
                     resolver.define(relation)
-        edits: list[PlannedEdit] = []
-        for place in sorted({*facts, *relations}):
+        for place, (fact, resolution) in facts.items():
             await asyncio.sleep(0)
-            if place in relations:
-                edits.append(relations[place])
-                continue
-            fact, resolution = facts[place]
             edits += plan_fact(fact, resolver.with_object(resolution), place, view, models, methods)
         edits += await plan_contradicted(facts, state, view, models, methods)
         # Facts that make up one answer give it after the last of them.
@@ -269,14 +283,11 @@ class EditPlan:
             if edit.id not in self._needed_edits and is_no_op(edit)
         }
 
-    async def _build_rows(
-        self, edits: Sequence[PlannedEdit], state: EditorState
-    ) -> dict[str, Material] | None:
-        """Return the rows of each edit by its id; None if some edits are refused, which the next draft leaves out."""
-        by_memory = map_reduce(edits, lambda edit: edit.memory)
+    async def _build_rows(self, edits: Sequence[PlannedEdit], state: EditorState) -> dict[str, Material]:
+        """Return the rows of each edit by its id; raise PlanChanged if some edits are refused."""
         materials: dict[str, Material] = {}
         refused: dict[int, ErrataError] = {}
-        for memory, batch in by_memory.items():
+        for memory, batch in map_reduce(edits, lambda edit: edit.memory).items():
             changes = await self._changes(batch, state)
             results = await self._models.build(memory, changes, self._options[memory])
             for edit, result in zip(batch, results, strict=True):
@@ -285,23 +296,7 @@ class EditPlan:
                 else:
                     refused[edit.place] = result
         self._refusals.add(refused)
-        return None if refused else materials
-
-    async def _refuse_unfit(
-        self,
-        edits: Sequence[PlannedEdit],
-        materials: Mapping[str, Material],
-        state: EditorState,
-        builder: StateBuilder,
-    ) -> bool:
-        """Refuse the changes that do not fit this version, and return whether there are any."""
-
-        async def build(earlier: Sequence[PlannedEdit]) -> Build:
-            return await builder.build(state, self._draft(earlier, materials, {}, state.version + 1))
-
-        unfit = await find_unfit(edits, state, self._models, build)
-        self._refusals.add(unfit)
-        return bool(unfit)
+        return materials
 
     async def _changes(self, edits: Sequence[PlannedEdit], state: EditorState) -> list[MemoryChange]:
         """Return the changes; those of answers have other names of their subjects, and the edits that they replace."""
@@ -351,12 +346,15 @@ class EditPlan:
             tuple(self._refusals.in_order()),
         )
 
-    async def _is_settled(
+    async def _check_settled(
         self, fresh: Sequence[PlannedEdit], no_ops: Sequence[PlannedEdit], build: Build
-    ) -> bool:
-        """Return False if an edit that needed no rows needs them because of the others, or if one is now left out.
+    ) -> None:
+        """Check that no edit that needed no rows needs them because of the others, and that none is now left out.
 
         If the request asks for it, an edit is left out whose own question does not get its answer.
+
+        Raises:
+            PlanChanged: There is such an edit.
         """
         answer_edits = [edit for edit in no_ops if edit.triple is None]
         answers = await ask_all(build.models, ((edit.model, edit.wordings) for edit in answer_edits))
@@ -367,20 +365,9 @@ class EditPlan:
         }
         self._needed_edits |= missing
         if missing:
-            return False
-        if not self._refusals.skip:
-            return True
-        records = {record.id: record for record in build.draft.records}
-        askable = [edit for edit in fresh if edit.question]
-        answers = await ask_edits(build.models, askable, records, 1)
-        unmet: dict[int, ErrataError] = {
-            edit.place: failure(edit, batch)
-            for model, batch in answers.items()
-            for edit in askable
-            if edit.model == model and not is_met(edit, batch)
-        }
-        self._refusals.add(unmet)
-        return not unmet
+            raise PlanChanged
+        if self._refusals.skip:
+            self._refusals.add(await find_unmet([edit for edit in fresh if edit.question], build))
 
     def _nothing_to_do(
         self, edits: Sequence[PlannedEdit], no_ops: Mapping[int, EditReport], state: EditorState
