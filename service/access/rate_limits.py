@@ -128,8 +128,7 @@ class RateLimiter:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         try:
-            is_alone = self._shared is None or self._is_away or not await self._count_shared(caller, cost)
-            if is_alone:
+            if self._shared is None or self._is_away or not await self._count_shared(caller, cost):
                 await take(self._local, self._rate.limit, caller, cost)
         except TooMany:
             self._on_refusal("rate")

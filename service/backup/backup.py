@@ -88,8 +88,7 @@ class Backup:
         digests: set[str] = set()
         last = 0
         while last < version:
-            page = await read_page(self.ledger, last)
-            commits = [commit for commit in page if commit.version <= version]
+            commits = [commit for commit in (await read_page(self.ledger, last)) if commit.version <= version]
             entries = (entry for commit in commits for entry in commit.entries())
             fresh = {entry[2]: entry for entry in entries if entry[2] not in digests}
             digests |= fresh.keys()

@@ -55,8 +55,7 @@ async def edit(editor: Editor, call: calls.Edit) -> Outcome:
         check_day(edits.review)
         with timings.part("editor"):
             refused = await plan.preview(state, editor.builder, editor.budget)
-        report = preview_report(state, refused, editor.budget, timings)
-        result = Result(None, report.model_dump(mode="json"))
+        result = Result(None, preview_report(state, refused, editor.budget, timings).model_dump(mode="json"))
     patience = editor.patience if edits.wait == "all" else None
     return await receipt(editor.ledger, result, "edit", timings, patience, editor.later.find)
 
@@ -72,8 +71,7 @@ async def undo(editor: Editor, call: calls.Undo) -> Outcome:
 
 @calls.BeginImport.handler
 async def begin_import(editor: Editor, call: calls.BeginImport) -> ImportId:
-    session = await editor.importer.begin(call.order, call.author, call.key)
-    return ImportId(id=session.id)
+    return ImportId(id=(await editor.importer.begin(call.order, call.author, call.key)).id)
 
 
 @calls.FeedImport.handler

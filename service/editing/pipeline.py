@@ -179,8 +179,7 @@ class Pipeline:
         check_day(order.review)  # the receipt of a request that is repeated after its day comes first
         if order.expected_version is not None and order.expected_version != state.version:
             raise StaleVersion.at(current=state.version, expected=order.expected_version)
-        build = await plan.build(state, self._builder, timings)
-        evaluation = await self._evaluate(build, order, timings)
+        evaluation = await self._evaluate(await plan.build(state, self._builder, timings), order, timings)
         if order.dry_run:
             return Result(None, evaluation.report.model_dump(mode="json"))
         check_expectations(evaluation.build.draft, evaluation.report)

@@ -157,8 +157,7 @@ class StateBuilder:
         if version not in self._old:
             active = await asyncio.to_thread(state.active_at, version)
             memories = await self._fold(active, self._models.memories, await self._bases())
-            ids = frozenset(edit.id for edit in active)
-            self._old[version] = ids, memories, self._assemble(memories)
+            self._old[version] = frozenset(edit.id for edit in active), memories, self._assemble(memories)
         return EditorState(state.commits[:version], state.edits, *self._old[version])
 
     async def view_at(self, state: EditorState, version: int, memory: str) -> View:

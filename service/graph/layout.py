@@ -46,8 +46,7 @@ def encode(
 ) -> bytes:
     """Encode a bucket, or one of its further parts, for which `parts` is None."""
     content = {"told": statements} if parts is None else {"told": statements, "more": parts}
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    data = zlib.compress(text.encode(), ZLIB_LEVEL)
+    data = zlib.compress(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(), ZLIB_LEVEL)
     return _digest(key, data) + data
 
 

@@ -326,8 +326,7 @@ class Lookup:
             return entities
         fresh = await self._fold(missing, unavailable)
         with_names = await self._name_objects(_entities_in(fresh), unavailable)
-        with_links = await self._link_objects(with_names, unavailable)
-        for view, of_view in with_links.items():
+        for view, of_view in (await self._link_objects(with_names, unavailable)).items():
             firsts = {id: FirstFacts(entity, fresh[view][id].has_more) for id, entity in of_view.items()}
             self._cache[view].update(firsts)
             entities[view] |= firsts
@@ -390,8 +389,7 @@ class Lookup:
         So a fact leads on to its object, whichever of the two was written first, and is a text again when the entity
         is taken back.
         """
-        n_entities = sum(map(len, entities.values()))
-        if n_entities <= FEW_ENTITIES:
+        if sum(map(len, entities.values())) <= FEW_ENTITIES:
             namesakes = self._find_namesakes(entities)
         else:
             namesakes = await asyncio.to_thread(self._find_namesakes, entities)

@@ -92,8 +92,7 @@ class Rows:
 
         def decode() -> Statements:
             raw = (layout.decode(key, data).statements[entity] for key, data in parts.items())
-            further = (statement for part in raw for statement in layout.to_statements(part))
-            return (*row.statements, *further)
+            return (*row.statements, *(statement for part in raw for statement in layout.to_statements(part)))
 
         return await asyncio.to_thread(decode)
 

@@ -22,8 +22,7 @@ async def store(connection: Connection, blocks: Iterable[Block]) -> None:
         reads, writes = (connection.commands.pipeline(transaction=False) for _ in range(2))
         for block in batch:
             reads.exists(keys.block(block.digest))
-        exist = await connection.send("look for rows", reads.execute())
-        for block, exists in zip(batch, exist, strict=True):
+        for block, exists in zip(batch, await connection.send("look for rows", reads.execute()), strict=True):
             if not exists:
                 writes.set(keys.block(block.digest), block.encoded)
         await connection.send("store rows", writes.execute())

@@ -43,8 +43,7 @@ async def load(ledger: RedisLedger, version: int, bases: Mapping[str, Image]) ->
             raise manifests.damage(since)
         puts, removes = _merge_writes(commit.writes[memory] for commit in later)
         entries = {entry[0]: entry for entry in start.blocks if entry[0] not in removes} | puts
-        blocks = await ledger.blocks(list(entries.values()))
-        images[memory] = Image(start.base, VersionedBlocks.of(blocks))
+        images[memory] = Image(start.base, VersionedBlocks.of(await ledger.blocks(list(entries.values()))))
         ledger.remember(images[memory])
         if later:
             check_image(memory, images[memory], later[-1])

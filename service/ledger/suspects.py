@@ -59,8 +59,7 @@ class Suspects:
 
     async def _begin(self, id: str) -> None:
         async with self._connection.call("note a request that may end this process"):
-            process = await self._connection.commands.hget(keys.SUSPECTS, id)
-            if process in (None, self._process):
+            if (await self._connection.commands.hget(keys.SUSPECTS, id)) in (None, self._process):
                 await self._connection.commands.hset(keys.SUSPECTS, id, self._process)
                 return
         await self._end(id)

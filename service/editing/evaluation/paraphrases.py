@@ -40,8 +40,7 @@ class ParaphraseGenerator:
         self._relations: list[tuple[re.Pattern[str], Sequence[str]]] = []
         for template, relation in pairs:
             before, after = map(re.escape, template.rstrip(END).split(SUBJECT))
-            pattern = re.compile(f"{before}(?P<subject>.+){after}", re.IGNORECASE)
-            self._relations.append((pattern, relation))
+            self._relations.append((re.compile(f"{before}(?P<subject>.+){after}", re.IGNORECASE), relation))
 
     def generate(self, question: str, paraphrases: Sequence[str] = ()) -> list[str]:
         """Return at most MAX_PARAPHRASES wordings, without the question itself and the given paraphrases."""

@@ -319,8 +319,7 @@ class EditPlan:
                 if normalize_question(state.edits[earlier].question) not in against
             ]
             targets = find_named(edit, state)
-            earlier_edits = tuple(dict.fromkeys([*same_facts, *targets]))
-            changes[edit.id] = edit.answer_change(earlier_edits, names)
+            changes[edit.id] = edit.answer_change(tuple(dict.fromkeys([*same_facts, *targets])), names)
         return list(changes.values())
 
     def _draft(

@@ -267,8 +267,7 @@ class FactResolver:
                 field=where,
             )
         if not create:
-            names = list(resembling(name_key(name)))
-            similar = await self.lookup.entities_by_name(names, self.view)
+            similar = await self.lookup.entities_by_name(list(resembling(name_key(name))), self.view)
             labels = sorted({entity.label for entities in similar.values() for entity in entities})
             if labels:
                 raise similar_name(f"no entity is called {name!r}", labels, where)

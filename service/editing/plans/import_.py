@@ -180,8 +180,7 @@ class ImportSession:
 
     def check_graph(self, state: EditorState) -> None:
         """Check that the graph has not changed since names were resolved on it."""
-        later = state.commits[self.version :]
-        if any(self.memory in commit.writes for commit in later):
+        if any(self.memory in commit.writes for commit in state.commits[self.version :]):
             raise GraphMoved(
                 f"the graph was changed in version {state.version} while the file was read on version "
                 f"{self.version}: nothing was imported; send it again",

@@ -86,8 +86,7 @@ async def examine(
     by_subject = map_reduce(resolver.facts, lambda fact: fact.subject)
     for subjects in chunked(by_subject, ENTITIES_PER_READ):
         batch = [fact for subject in subjects for fact in by_subject[subject]]
-        entities = await lookup.entities(set(subjects), view)
-        for item in compare(batch, entities, view):
+        for item in compare(batch, await lookup.entities(set(subjects), view), view):
             is_left_out = keep_corrections and item.by_hand
             if is_left_out:
                 left_out.add(item.fact.key)

@@ -38,8 +38,7 @@ def _reword(ask: Ask, bearers: Mapping[str, Sequence[Entity]]) -> tuple[str, ...
         for name in entity.names
         if len(bearers[name]) == 1
     )
-    distinct = [wording for wording in dict.fromkeys(wordings) if wording != ask.question]
-    return tuple(distinct[:MAX_REWORDED])
+    return tuple([wording for wording in dict.fromkeys(wordings) if wording != ask.question][:MAX_REWORDED])
 
 
 def _certain_entities(mentions: Sequence[Mention]) -> list[Entity]:

@@ -32,8 +32,7 @@ class UndoPlan:
             self.kind, field = "revert", "edits"
             self._change = partial(fold.revert_edits, ids=request.edits)
         self.message = request.message
-        content = request.model_dump(mode="json", include={field, "message"})
-        self.request = request_digest(self.kind, content)
+        self.request = request_digest(self.kind, request.model_dump(mode="json", include={field, "message"}))
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
         with timings.part("editor"):

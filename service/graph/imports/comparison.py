@@ -118,7 +118,6 @@ def find_opponent(fact: FileFact, other_values: Sequence[Fact], view: GraphView)
                 if statement.object_id and fact.object_id
                 else name_key(statement.object) in ("", name_key(fact.object))
             )
-            is_removal = statement.act == "remove" and is_object
-            if is_set or is_removal:
+            if is_set or (statement.act == "remove" and is_object):
                 opponent = source.edit
     return opponent
