@@ -8,7 +8,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 import torch
-from more_itertools import map_reduce
+from more_itertools import chunked, map_reduce
 
 from models.backpack.generate import Task, complete, score_candidates
 from models.backpack.network import Backpack
@@ -53,8 +53,7 @@ def _complete(net: Backpack, speller: Speller, questions: Sequence[str]) -> list
     tasks = [Task(speller.ask(question), MAX_TOKENS) for question in questions]
     order = sorted(range(len(tasks)), key=lambda place: len(tasks[place].prompt))
     answers: dict[int, DecodedAnswer] = {}
-    for start in range(0, len(order), BATCH):
-        places = order[start : start + BATCH]
+    for places in chunked(order, BATCH):
         answers |= zip(places, complete(net, [tasks[place] for place in places], speller.stop), strict=True)
     return [answers[place] for place in range(len(tasks))]
 

@@ -1,7 +1,6 @@
 """The training of the Backpack: its texts and tokenizer, its steps, its scales and its exam."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 
@@ -19,7 +18,7 @@ from models.training.backpack.texts import Texts, learn_tokenizer
 from models.training.kit.card import fill_card
 from models.training.kit.exam import examine, measure_edits
 from models.training.kit.fingerprint import DataFiles
-from models.training.kit.plan import Plan, read_plan
+from models.training.kit.plan import read_plan
 from models.training.kit.run import Run
 
 FOLDER = Path(__file__).parent
@@ -27,26 +26,13 @@ PLAN = read_plan(FOLDER)
 TOKENIZER_EPOCHS = 2  # epochs whose documents the tokenizer is learned from
 
 
-class Setup(NamedTuple):
-    """The inputs of a training."""
-
-    texts: Texts
-    speller: Speller
-    files: DataFiles
-
-
-def prepare(plan: Plan, pack: Path) -> Setup:
-    """Read the pack in a folder, and learn the tokenizer."""
-    with DataFiles(pack) as files:
-        texts = Texts(Pack.load(pack), plan.texts, plan.seed)
-    documents = (document for epoch in range(TOKENIZER_EPOCHS) for document in texts.documents(epoch))
-    return Setup(texts, Speller.of(learn_tokenizer(documents, plan.vocab)), files)
-
-
 def train(run: Run) -> bool:
     """Train, fit the scales, and write the checkpoint, its weights in half precision."""
-    plan, (texts, speller, files) = run.plan, prepare(run.plan, run.pack)
-    net = build_net(plan)
+    plan = run.plan
+    with DataFiles(run.pack) as files:
+        texts = Texts(Pack.load(run.pack), plan.texts, plan.seed)
+    documents = (document for epoch in range(TOKENIZER_EPOCHS) for document in texts.documents(epoch))
+    speller, net = Speller.of(learn_tokenizer(documents, plan.vocab)), build_net(plan)
     learning = Learning(plan, net, texts, speller, run.say)
     run.say(f"{count_parameters(net):,} parameters, {learning.per_epoch} steps an epoch")
     if not run.take(learning, files.fingerprint(plan.to_json())):

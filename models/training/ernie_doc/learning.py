@@ -85,14 +85,12 @@ class Learning(Steps):
         self._teach = load_reader(device=self.device).point if layers else None
         self._teacher = Teacher(packing, plan.model.memory, self.device, layers)
 
-    def learn(self, step: int) -> float:
-        """Add the gradients of the states of a step, or of its spans."""
+    def loss_at(self, step: int) -> Tensor:
+        """Compute the loss of the states of a step, or of its spans."""
         passages = self.examples.step(step)
         with autocast(self.device):
             is_adapting = step < self.plan.adaptation_steps
-            loss = self._adapt(step, passages) if is_adapting else self._point(step, passages)
-        loss.backward()  # type: ignore[no-untyped-call]
-        return float(loss.detach())
+            return self._adapt(step, passages) if is_adapting else self._point(step, passages)
 
     def _adapt(self, step: int, passages: Sequence[Passage]) -> Tensor:
         rng = random.Random(f"{self.plan.seed} windows {step}")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import torch
+from more_itertools import chunked
 from torch import Tensor
 
 from models.confidence import Confidence, fit
@@ -53,8 +54,7 @@ def calibrate(plan: Plan, texts: Texts, net: Net, bend: Tensor) -> Trained:
 def _fit_options(answerer: Answerer, questions: Sequence[RelationQuestion]) -> Confidence:
     """Fit the scale of the pointer's best option, which is given as an answer from SURE on."""
     features, is_right = list[tuple[float, ...]](), list[bool]()
-    for start in range(0, len(questions), BATCH):
-        batch = questions[start : start + BATCH]
+    for batch in chunked(questions, BATCH):
         readings = finish(answerer.read([question.ask for question in batch]))
         for question, reading in zip(batch, readings, strict=True):
             if reading.options is not None and reading.options.by_logit:
@@ -68,8 +68,8 @@ def _fit_pairs(plan: Plan, texts: Texts, answerer: Answerer) -> tuple[Confidence
     features, is_right = list[tuple[float, ...]](), list[bool]()
     choices = list(choice_questions(texts, plan.seed, texts.split_items()[0], CHOICES))
     readings = []
-    for start in range(0, len(choices), BATCH):
-        readings += finish(answerer.read([ask for ask, _ in choices[start : start + BATCH]]))
+    for batch in chunked(choices, BATCH):
+        readings += finish(answerer.read([ask for ask, _ in batch]))
     for (ask, answer), reading in zip(choices, readings, strict=True):
         matches = finish(answerer.match([(ask, reading, text) for text in ask.candidates]))
         supports = support_candidates(reading.options, ask.candidates)

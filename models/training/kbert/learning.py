@@ -194,18 +194,15 @@ class Learning(Steps):
         self.plan, self.net, self.tokens = plan, net, tokens
         self.examples, self.ranks = examples, ranks
 
-    def learn(self, step: int) -> float:
-        """Add the gradients of a step's singles and pairs."""
-        total = 0.0
-        losses = ((1.0, self._pointing_loss), (PAIRS, self._matching_loss))
+    def loss_at(self, step: int) -> Tensor:
+        """Compute the loss of a step's singles and pairs."""
         length, most_facts = self.plan.max_length, self.plan.mixture.most_facts
-        for examples, (weight, loss_of) in zip(self.examples.step(step), losses, strict=True):
-            batch = read_examples(examples, self.ranks, self.tokens, length, most_facts)
-            with autocast():
-                loss = weight * loss_of(batch)
-            loss.backward()  # type: ignore[no-untyped-call]
-            total += float(loss.detach())
-        return total
+        singles, pairs = (
+            read_examples(examples, self.ranks, self.tokens, length, most_facts)
+            for examples in self.examples.step(step)
+        )
+        with autocast():
+            return self._pointing_loss(singles) + PAIRS * self._matching_loss(pairs)
 
     def _pointing_loss(self, batch: ExampleBatch) -> Tensor:
         options = self.net.pointing(batch.rows, batch.batch, batch.ranks)

@@ -1,6 +1,6 @@
 """The training of kbert: its inputs, its steps, its scales and its exam."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -14,7 +14,7 @@ from models.kbert.checkpoint import load, save
 from models.kbert.query import Relevance
 from models.kbert.system import KbertSystem
 from models.kit.names import label_question
-from models.kit.text import Tokens, WordPieces
+from models.kit.text import WordPieces
 from models.reading.checkpoint import load as load_reader
 from models.training.kbert.calibrate import calibrate
 from models.training.kbert.exam import draw_cases, draw_groups
@@ -32,26 +32,16 @@ FOLDER = Path(__file__).parent
 PLAN = read_plan(FOLDER)
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What the steps need beside the texts: the world with near relations, the final map of the rank, ranks, tokens."""
-
-    world: World
-    bend: Tensor
-    ranks: Ranks
-    tokens: Tokens
-
-
 def train(run: Run) -> bool:
     """Train, fit scales and thresholds, and write the checkpoint; the same for a plan, a pack and a processor."""
     plan, texts = run.plan, Texts.read(run.plan, run.pack)
-    setup, net = prepare(run, texts), Net(plan)
-    examples = Examples(setup.world, plan.mixture, plan.seed)
-    learning = Learning(plan, net, examples, setup.ranks, setup.tokens, run.say)
+    (world, bend, ranks), net = prepare(run, texts), Net(plan)
+    examples, tokens = Examples(world, plan.mixture, plan.seed), WordPieces(find().tokenizer())
+    learning = Learning(plan, net, examples, ranks, tokens, run.say)
     if not run.take(learning, texts.files.fingerprint(plan.to_json())):
         return False
     run.say("calibrating")
-    save(calibrate(plan, texts, net, setup.bend), run.out)
+    save(calibrate(plan, texts, net, bend), run.out)
     return True
 
 
@@ -77,8 +67,8 @@ def measure(run: Run) -> None:
     )
 
 
-def prepare(run: Run, texts: Texts) -> Setup:
-    """Find near relations and learn the maps of the rank, or read those of an earlier run."""
+def prepare(run: Run, texts: Texts) -> tuple[World, Tensor, Ranks]:
+    """Find near relations and learn the maps of the rank, or read those of an earlier run; return the final map too."""
     plan, relations = run.plan, texts.relations
     run.say(f"held out: {', '.join(relations.held_out)}; for tuning: {', '.join(relations.tune)}")
     relevance = Relevance(MiniLM(), torch.zeros(WIDTH, WIDTH))
@@ -87,7 +77,7 @@ def prepare(run: Run, texts: Texts) -> Setup:
     mark = texts.files.fingerprint(plan.to_json())
     maps = load_or_learn_maps(relevance, train, folds, run, mark)
     world = replace(texts.world, near=find_near(relevance, train))
-    return Setup(world, maps[0], Ranks(relevance, maps, folds), WordPieces(find().tokenizer()))
+    return world, maps[0], Ranks(relevance, maps, folds)
 
 
 @torch.no_grad()

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from more_itertools import chunked
+
 from models.confidence import calibration_error
 from models.graph.memory import GRAPH
 from models.memory import Material, Memory, Options, Views
@@ -53,8 +55,7 @@ def put(
     """Ask questions in their order; `views` are those of all questions, or of each."""
     of_each = [views] * len(questions) if isinstance(views, Mapping) else views
     outcomes: list[Outcome] = []
-    for start in range(0, len(questions), size):
-        part, part_views = questions[start : start + size], of_each[start : start + size]
+    for part, part_views in zip(chunked(questions, size), chunked(of_each, size), strict=True):
         asks = [_link(question.ask, view) for question, view in zip(part, part_views, strict=True)]
         outcomes += map(Outcome, part, system.answer(asks, part_views))
     return outcomes
@@ -132,9 +133,9 @@ def measure_edits(
     `size` changes are built in one call.
     """
     start = time.perf_counter()
-    changes, results = [case.change for case in cases], list[Any]()
-    for place in range(0, len(changes), size):
-        results += memory.build(changes[place : place + size], options or memory.options())
+    results = list[Any]()
+    for changes in chunked([case.change for case in cases], size):
+        results += memory.build(changes, options or memory.options())
     milliseconds = 1e3 * (time.perf_counter() - start) / len(cases)
     materials = {
         place: replace(result, block=replace(result.block, order=place + 1))

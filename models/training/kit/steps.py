@@ -35,8 +35,8 @@ class Steps(ABC):
         self._network, self._optimizer = network, torch.optim.AdamW(groups, **options)
 
     @abstractmethod
-    def learn(self, step: int) -> float:
-        """Add the gradients of a step, and return its loss."""
+    def loss_at(self, step: int) -> Tensor:
+        """Compute the loss of a step."""
 
     def run(self, progress: Progress | None, until: int | None = None) -> list[float]:
         """Train in place, from the last step of `progress` to the one before `until`; return the loss of each step."""
@@ -64,10 +64,11 @@ class Steps(ABC):
         for group in self._optimizer.param_groups:
             group["lr"] = group["peak"] * self.slope(step)
         self._optimizer.zero_grad(set_to_none=True)
-        loss = self.learn(step)
+        loss = self.loss_at(step)
+        loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.trainable.values(), CLIP)
         self._optimizer.step()
-        return loss
+        return float(loss.detach())
 
     def slope(self, step: int) -> float:
         """Return the share of the highest rate: a linear warm-up, then a linear decay."""
@@ -102,14 +103,12 @@ class Epochs(Steps):
     def loss_of(self, batch: Any) -> Tensor:
         """Compute the loss of a batch."""
 
-    def learn(self, step: int) -> float:
-        """Add the gradients of the batch of a step."""
+    def loss_at(self, step: int) -> Tensor:
+        """Compute the loss of the batch of a step."""
         epoch, place = divmod(step, self.per_epoch)
         if self._epoch[0] != epoch:
             self._epoch = epoch, self.draw(epoch)
-        loss = self.loss_of(self._epoch[1][place])
-        loss.backward()  # type: ignore[no-untyped-call]
-        return float(loss.detach())
+        return self.loss_of(self._epoch[1][place])
 
 
 def autocast(device: torch.device = CPU) -> torch.autocast:

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from more_itertools import chunked
 from tokenizers import Tokenizer
 from transformers import T5ForConditionalGeneration
 
@@ -45,8 +46,7 @@ class Examiner:
         """Answer lines greedily; the shortest first."""
         decoder, answers = Decoder(self.t5), list[GradedAnswer]()
         order = sorted(rows, key=lambda row: len(self.corpus.lines[row].text))
-        for start in range(0, len(order), BATCH):
-            part = order[start : start + BATCH]
+        for part in chunked(order, BATCH):
             states, mask = self.corpus.states.batch(part)
             near = self.subjects.nearest(self.subjects.key(states, mask))[0].tolist()
             decoded_answers = decoder.generate(self.t5.encoder(states), mask, max_tokens=MAX_TOKENS)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
+from more_itertools import chunked
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
@@ -67,7 +68,7 @@ class Base(Epochs):
         rng, plan = random.Random(f"{self.plan.seed}/{epoch}"), self.plan
         rows = [row for texts in self._facts for row in rng.sample(texts, min(plan.draws, len(texts)))]
         rng.shuffle(rows)
-        return [rows[start : start + plan.batch] for start in range(0, len(rows), plan.batch)]
+        return list(chunked(rows, plan.batch))
 
     def loss_of(self, batch: list[int]) -> Float[Tensor, ""]:
         """Return the loss of some lines."""
@@ -98,8 +99,7 @@ class Positions:
 def read_positions(t5: T5ForConditionalGeneration, corpus: Corpus, rows: Sequence[int]) -> Positions:
     """Read every answer position of some lines, with the bank silent."""
     decoder, parts = Decoder(t5), []
-    for start in range(0, len(rows), TEXTS_PER_PASS):
-        part = rows[start : start + TEXTS_PER_PASS]
+    for part in chunked(rows, TEXTS_PER_PASS):
         (states, mask), labels = corpus.states.batch(part), corpus.labels(part)
         activations = trace(decoder, t5.encoder(states), mask, labels.clamp(min=0))
         real = labels != IGNORED

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
+from more_itertools import chunked
 from torch import Tensor, nn
 
 from models.encoder.minilm import WIDTH
@@ -150,8 +151,7 @@ class Learning(Epochs):
     def _look_alikes(self) -> dict[int, list[int]]:
         """Find for each fact those of its relation whose subjects the net finds nearest, the hardest to distinguish."""
         rows = [self._rows(fact)[0] for fact in range(len(self._facts))]
-        parts = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
-        keys = torch.cat([self.net(*self._states.batch(part)) for part in parts])
+        keys = torch.cat([self.net(*self._states.batch(part)) for part in chunked(rows, CHUNK)])
         alike: dict[int, list[int]] = {}
         for facts in self._by_relation.values():
             near = (keys[facts] @ keys[facts].T).topk(min(ALIKE + 1, len(facts)), -1).indices[:, 1:].tolist()

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from more_itertools import chunked
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -164,6 +165,5 @@ def index_probes(out: Path, texts: Texts) -> None:
     """Write the readings of all questions of the pack beside the checkpoint, which tell what an edit may reach."""
     trained = Reader.load(out)
     questions = [item.relation.question(item.subject.label) for item in texts.items]
-    batches = (questions[start : start + BATCH] for start in range(0, len(questions), BATCH))
-    readings = Readings.concatenate([trained.read(batch).readings for batch in batches])
+    readings = Readings.concatenate([trained.read(part).readings for part in chunked(questions, BATCH)])
     ProbeIndex.build(trained.digest, questions, readings).save(out)

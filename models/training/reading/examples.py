@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from more_itertools import chunked
 
 from models.encoder.minilm import MiniLM
 from models.kit.text import CLS, MASK, SEP, Piece, WordPieces
@@ -94,11 +95,7 @@ def find_near(texts: Sequence[Text]) -> list[list[int]]:
     encoder = MiniLM()
     questions = [question.text for text in texts for question in text.questions]
     owners = np.repeat(np.arange(len(texts)), [len(text.questions) for text in texts])
-    parts = [
-        encoder.encode(questions[start : start + 64]).sentences.numpy()
-        for start in range(0, len(questions), 64)
-    ]
-    vectors = np.concatenate(parts)
+    vectors = np.concatenate([encoder.encode(part).sentences.numpy() for part in chunked(questions, 64)])
     near = []
     for owner, vector in zip(owners, vectors, strict=True):
         cosines = np.where(owners == owner, -1.0, vectors @ vector)

@@ -28,13 +28,11 @@ class Learning(Steps):
         self._pretext, self._examples, self._padding = pretext, examples, padding
         self._device = net.first.weight.device
 
-    def learn(self, step: int) -> float:
-        """Add the gradients of a step, and return its loss."""
+    def loss_at(self, step: int) -> Tensor:
+        """Compute the loss of the rows of a step."""
         batch = self.draw(step).to(self._device)
         with autocast(self._device):
-            loss = span_loss(self.net(batch), batch)
-        loss.backward()  # type: ignore[no-untyped-call]
-        return float(loss.detach())
+            return span_loss(self.net(batch), batch)
 
     def slope(self, step: int) -> float:
         """Return the share of the highest rate: in each phase a linear warm-up, then a linear decay."""

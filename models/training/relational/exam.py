@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from more_itertools import chunked
+
 from models.confidence import Confidence
 from models.graph.knowledge import Fact
 from models.graph.view import GraphView
@@ -157,8 +159,7 @@ def calibrate(
     examples = [maker.draw(rng) for maker in makers for _ in range(plan.n_exam)]
     answerer = Answerer(Model(network, reader, NO_SCALE))
     rows, is_right = [], []
-    for start in range(0, len(examples), BATCH):
-        part = examples[start : start + BATCH]
+    for part in chunked(examples, BATCH):
         sources = [Sources(EntityNeighbours.of_entities(example.entities)) for example in part]
         readings = answerer.read([example.ask for example in part], sources)
         for example, reading in zip(part, readings, strict=True):

@@ -33,12 +33,10 @@ class Learning(Steps):
         groups = [{"params": list(self.network.parameters()), "peak": plan.lr}]
         super().__init__(plan, self.network, groups, say, weight_decay=plan.decay)
 
-    def learn(self, step: int) -> float:
-        """Add the gradients of a step's questions."""
+    def loss_at(self, step: int) -> Tensor:
+        """Compute the loss of a step's questions."""
         rng = random.Random(f"{self.plan.seed}/{step}")
-        loss = loss_of(self.network, self._reader, [self._draw(rng) for _ in range(self.plan.batch)])
-        loss.backward()  # type: ignore[no-untyped-call]
-        return float(loss.detach())
+        return loss_of(self.network, self._reader, [self._draw(rng) for _ in range(self.plan.batch)])
 
     def slope(self, step: int) -> float:
         """Rise to the highest rate, then fall in a straight line to a twentieth of it."""

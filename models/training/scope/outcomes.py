@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
+from more_itertools import chunked
 from torch import Tensor
 
 from models.blocks import Block, block_key
@@ -116,8 +117,9 @@ def share_turned(outcomes: Outcomes, encoder: MiniLM, judge: Judge, threshold: f
 
 def read_questions(encoder: MiniLM, judge: Judge, questions: Sequence[str]) -> Readings:
     """Read questions without known subjects, for the scope alone."""
-    batches = (questions[start : start + BATCH] for start in range(0, len(questions), BATCH))
-    return Readings.concatenate([judge.read(batch, encoder.encode(batch).sentences) for batch in batches])
+    return Readings.concatenate(
+        [judge.read(part, encoder.encode(part).sentences) for part in chunked(questions, BATCH)]
+    )
 
 
 @dataclass(frozen=True)

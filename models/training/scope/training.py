@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
+from more_itertools import chunked
 from torch import Tensor
 
 from models.confidence import Confidence
@@ -224,5 +225,4 @@ def _round(value: Any) -> Any:
 @torch.inference_mode()
 def read_sentences(encoder: MiniLM, texts: Sequence[str]) -> Float[Tensor, "text width"]:
     """Return the sentence vectors of texts."""
-    batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
-    return torch.cat([encoder.encode(batch).sentences for batch in batches])
+    return torch.cat([encoder.encode(batch).sentences for batch in chunked(texts, BATCH)])

@@ -4,6 +4,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
+from more_itertools import chunked
+
 from models.confidence import Confidence
 from models.graph.knowledge import Entity, Fact
 from models.graph.memory import TripleChange
@@ -171,8 +173,7 @@ def _read(model: Model, questions: Sequence[Question]) -> tuple[list[tuple[float
     """Return the features of each best answer, and whether it is right."""
     aligner, views = Aligner(model), {ENTITIES: EntityView(model.table)}
     features, is_right = list[tuple[float, float]](), list[bool]()
-    for start in range(0, len(questions), BATCH):
-        part = questions[start : start + BATCH]
+    for part in chunked(questions, BATCH):
         readings = aligner.read([question.ask for question in part], [views] * len(part))
         for question, reading in zip(part, readings, strict=True):
             if entries := reading.alignment.entries:

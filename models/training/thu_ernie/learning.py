@@ -83,13 +83,11 @@ class Learning(Steps):
         groups = split_rates(self.network, rates, minilm_weights(self.network.state_dict()).keys())
         super().__init__(plan, self.network, groups, say, weight_decay=plan.decay)
 
-    def learn(self, step: int) -> float:
-        """Add the gradients of a step's questions."""
+    def loss_at(self, step: int) -> Tensor:
+        """Compute the loss of a step's questions."""
         plan, rng = self.plan, random.Random(f"{self.plan.seed} {step}")
         near, every = self._align([self._questions.draw(rng) for _ in range(plan.mixture.n_questions)])
-        loss = near + plan.all_weight * every
-        loss.backward()
-        return float(loss.detach())
+        return near + float(plan.all_weight) * every
 
     def _align(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
         settings = self.plan.settings

@@ -10,6 +10,8 @@ import torch
 from torch import nn
 
 from models.encoder.minilm import MiniLM
+from models.encoder.weights import find
+from models.kit.text import WordPieces
 from models.nkb.reader import FILES as NKB_FILES
 from models.packs.pack import WORLD
 from models.relational.question import TextReader
@@ -68,11 +70,11 @@ def test_kbert_learns_for_two_steps_in_the_precision_that_the_processor_has(
     pack = cut_pack(300)
     texts = Texts.read(KBERT, pack)
     assert {path.name for path in texts.files.paths} >= HANDS | TABLES
-    setup = prepare(Run(KBERT, pack, tmp_path, tmp_path, lambda line: None), texts)
-    examples = Examples(setup.world, KBERT.mixture, KBERT.seed)
+    world, _, ranks = prepare(Run(KBERT, pack, tmp_path, tmp_path, lambda line: None), texts)
+    examples, tokens = Examples(world, KBERT.mixture, KBERT.seed), WordPieces(find().tokenizer())
     for is_quick in (False, True):
         monkeypatch.setattr(steps, "learns_in_bfloat16", lambda device, is_quick=is_quick: is_quick)
-        learning = Learning(KBERT, Net(KBERT), examples, setup.ranks, setup.tokens, lambda line: None)
+        learning = Learning(KBERT, Net(KBERT), examples, ranks, tokens, lambda line: None)
         with passes() as kinds:
             assert len(learning.run(None)) == KBERT.steps
         assert kinds == {is_quick}

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable
 
 import torch.nn.functional as F
+from torch import Tensor
 
 from models.training.kit.command import Say
 from models.training.kit.plan import Plan
@@ -59,12 +60,12 @@ class Learning(Steps):
         warmth = float((step + 1) / self._plan.warmup)
         return min(warmth, max(0.0, 1 - self.spent_s / self._seconds))
 
-    def learn(self, step: int) -> float:
-        """Add the gradients of a batch, at times in both orders of its texts, and return its loss."""
+    def loss_at(self, step: int) -> Tensor:
+        """Compute the loss of a batch, at times in both orders of its texts, which then should score alike."""
         plan, is_same = self._plan, self._batch.is_same
         with autocast(self._net.device):
             logits = self._net(self._batch, 2 if step % plan.turn_every == 0 else 1)
         targets = is_same * (1 - 2 * plan.smoothing) + plan.smoothing
         loss = F.binary_cross_entropy_with_logits(logits, targets.expand(len(logits), -1))
-        (loss + plan.order * (logits[0] - logits[-1]).square().mean()).backward()
-        return float(loss.detach())
+        gap: Tensor = logits[0] - logits[-1]
+        return loss + float(plan.order) * gap.square().mean()
