@@ -6,14 +6,9 @@ character offsets. The authors take links from TAGME (section 4.1); here anythin
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from tokenizers import Tokenizer
-from tokenizers.models import WordPiece
-from tokenizers.normalizers import BertNormalizer
-from tokenizers.pre_tokenizers import BertPreTokenizer
-
-from models.kit.text import UNK, Piece, WordPieces
+from models.kit.text import Piece, WordPieces
 
 NO_TOKEN = "no token lies inside the mention"
 OVERLAP = "it overlaps a longer or surer mention"
@@ -63,51 +58,24 @@ class AlignedText:
     rejections: tuple[Rejection, ...] = ()  # mentions that no token carries
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """The word pieces of a checkpoint."""
+def place_links(text: str, links: Sequence[Link], vocabulary: WordPieces) -> AlignedText:
+    """Split a text and put each link on the first piece inside it; of overlapping ones the longest and surest wins.
 
-    words: tuple[str, ...]  # in the order of their ids
-    lowercase: bool  # whether texts lose case and accents
-    spans: WordPieces = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Build the tokenizer; CheckpointError where the vocabulary is not a BERT's."""
-        object.__setattr__(self, "spans", self.build_pieces())
-
-    def build_pieces(self, splits_cjk: bool = True) -> WordPieces:
-        """Return the tokenizer of the vocabulary; the authors' does not split Chinese characters."""
-        ids = {word: place for place, word in enumerate(self.words)}
-        tokenizer = Tokenizer(WordPiece(ids, unk_token=UNK, max_input_chars_per_word=100))
-        tokenizer.normalizer = BertNormalizer(
-            clean_text=True,
-            handle_chinese_chars=splits_cjk,
-            strip_accents=self.lowercase,
-            lowercase=self.lowercase,
-        )
-        tokenizer.pre_tokenizer = BertPreTokenizer()
-        return WordPieces(tokenizer)
-
-    def align(self, text: str, links: Sequence[Link]) -> AlignedText:
-        """Split a text and put each link on the first piece inside it; of overlapping ones the longest and surest wins.
-
-        Raises:
-            InvalidLink: A link lies outside the text.
-        """
-        for link in links:
-            link.check(text)
-        pieces = self.spans.split(text)
-        links_by_place: dict[int, Link] = {}
-        rejections = []
-        for link in sorted(links, key=lambda link: (link.begin - link.end, -link.score, link.begin)):
-            inside = (
-                n for n, piece in enumerate(pieces) if link.begin <= piece.start < piece.end <= link.end
-            )
-            place = next(inside, None)
-            if place is None:
-                rejections.append(Rejection(link, NO_TOKEN))
-            elif any(link.begin < other.end and other.begin < link.end for other in links_by_place.values()):
-                rejections.append(Rejection(link, OVERLAP))
-            else:
-                links_by_place[place] = link
-        return AlignedText(pieces, links_by_place, tuple(rejections))
+    Raises:
+        InvalidLink: A link lies outside the text.
+    """
+    for link in links:
+        link.check(text)
+    pieces = vocabulary.split(text)
+    links_by_place: dict[int, Link] = {}
+    rejections = []
+    for link in sorted(links, key=lambda link: (link.begin - link.end, -link.score, link.begin)):
+        inside = (n for n, piece in enumerate(pieces) if link.begin <= piece.start < piece.end <= link.end)
+        place = next(inside, None)
+        if place is None:
+            rejections.append(Rejection(link, NO_TOKEN))
+        elif any(link.begin < other.end and other.begin < link.end for other in links_by_place.values()):
+            rejections.append(Rejection(link, OVERLAP))
+        else:
+            links_by_place[place] = link
+    return AlignedText(pieces, links_by_place, tuple(rejections))

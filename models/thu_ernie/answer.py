@@ -14,12 +14,12 @@ from torch import Tensor
 from models.kit.replies import decline, fact_json, reply, share_rest
 from models.memory import Views
 from models.system import UNSURE, Ask, Reason, Reply
+from models.thu_ernie.align import place_links
 from models.thu_ernie.candidates import (
     AlignedCandidate,
     Alignment,
     Candidate,
     Choice,
-    NoRow,
     align,
     list_neighbours,
     list_texts,
@@ -38,33 +38,32 @@ MOST_ANSWERS = 64  # listed ones of all known answers
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A question as it was read."""
-
-    ask: Ask
-    linking: LinkedQuestion  # what it mentions
-    kind: str  # name of the scale of its answers
-    masks: tuple[MaskedRow, ...]  # a row for each subject, or one without any
-    alignment: Alignment  # candidates with their logits
-    exclusions: tuple[NoRow, ...]  # candidates without a row
-    truncated: bool
-
-    def subject_of(self, entry: AlignedCandidate) -> LinkedMention | None:
-        """Return the mention whose mask an answer was aligned with."""
-        return self.linking.subjects[entry.subject] if self.linking.subjects else None
-
-
-@dataclass(frozen=True)
 class Draft:
     """A question that is laid out and not read yet."""
 
     ask: Ask
-    linking: LinkedQuestion
-    kind: str
-    choices: tuple[Choice, ...]
-    masks: tuple[MaskedRow, ...]
+    linking: LinkedQuestion  # what it mentions
+    kind: str  # name of the scale of its answers
+    choices: tuple[Choice, ...]  # what each mask is aligned with; none: all known answers
+    masks: tuple[MaskedRow, ...]  # a row for each subject, or one without any
     truncated: bool
     finder: RowFinder
+
+
+@dataclass(frozen=True)
+class Reading(Draft):
+    """A question as it was read."""
+
+    alignment: Alignment  # candidates with their logits
+
+    @property
+    def exclusions(self) -> tuple[str, ...]:
+        """Return the candidates without a row."""
+        return tuple(dict.fromkeys(text for choice in self.choices for text in choice.exclusions))
+
+    def subject_of(self, entry: AlignedCandidate) -> LinkedMention | None:
+        """Return the mention whose mask an answer was aligned with."""
+        return self.linking.subjects[entry.subject] if self.linking.subjects else None
 
 
 class Aligner:
@@ -116,7 +115,7 @@ class Aligner:
         masks, truncated = [], False
         for mention in linking.subjects or (None,):
             links = linking.links_for(mention)
-            text = self.model.vocabulary.align(ask.question, links)
+            text = place_links(ask.question, links, self.model.vocabulary)
             question, truncated = cut(text, self.model.settings.question_room)
             link = None if mention is None else mention.link
             masks.append(lay_mask(question, link, self.model.vocabulary))
@@ -153,16 +152,7 @@ class Aligner:
         if draft.ask.candidates:
             entries = _keep_best(entries)
         entries.sort(key=lambda entry: -entry.logit)
-        exclusions = tuple(dict.fromkeys(drop for choice in draft.choices for drop in choice.exclusions))
-        return Reading(
-            draft.ask,
-            draft.linking,
-            draft.kind,
-            draft.masks,
-            Alignment(tuple(entries)),
-            exclusions,
-            draft.truncated,
-        )
+        return Reading(**vars(draft), alignment=Alignment(tuple(entries)))
 
     def _align_with_all(self, query: Float[Tensor, " size"], view: EntityView) -> list[AlignedCandidate]:
         """Return the best of all known answers."""

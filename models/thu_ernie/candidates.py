@@ -21,7 +21,6 @@ from models.kit.replies import clip
 from models.thu_ernie.entities.table import TEXT
 from models.thu_ernie.finder import FoundRow, RowFinder
 
-NO_ROW = "neither the table nor the graph gives a row of it"
 FEATURE_LIMIT = 20.0  # bound of a feature, in logits
 NO_ANSWER = 0.0  # logit of the zero row
 
@@ -48,19 +47,11 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class NoRow:
-    """A possible answer that cannot be scored."""
-
-    answer: str
-    reason: str = NO_ROW
-
-
-@dataclass(frozen=True)
 class Choice:
     """The candidates that one mask may be aligned with."""
 
     candidates: tuple[Candidate, ...]
-    exclusions: tuple[NoRow, ...] = ()
+    exclusions: tuple[str, ...] = ()  # possible answers that cannot be scored, for they have no row
 
 
 def list_neighbours(entity: Entity, subject: FoundRow | None, finder: RowFinder) -> Choice:
@@ -73,7 +64,7 @@ def list_neighbours(entity: Entity, subject: FoundRow | None, finder: RowFinder)
         if rows:
             candidates.append(Candidate(answer, tuple(rows), entity, tuple(facts)))
         else:
-            exclusions.append(NoRow(answer))
+            exclusions.append(answer)
     return Choice(tuple(candidates), tuple(exclusions))
 
 
@@ -93,7 +84,7 @@ def list_texts(
         key = text.casefold()
         row = rows.get(key) or finder.find(names.get(key, TEXT + text))
         if row is None:
-            exclusions.append(NoRow(text))
+            exclusions.append(text)
         else:
             candidates.append(Candidate(text, (row,)))
     return Choice(tuple(candidates), tuple(exclusions))

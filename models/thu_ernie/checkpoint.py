@@ -19,7 +19,7 @@ from models.confidence import Confidence
 from models.encoder.weights import find
 from models.kit.checkpoint import SUMS, WEIGHTS, differing, fill, fitting, read_verified
 from models.kit.checkpoint import save as write
-from models.thu_ernie.align import Vocabulary
+from models.kit.text import WordPieces
 from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.entities.table import FILES as TABLE_FILES
 from models.thu_ernie.entities.table import EntityTable
@@ -52,7 +52,8 @@ def load(
     fill(network, minilm_weights(network.state_dict()) | contents.floats(WEIGHTS), folder)
     table = EntityTable.open(folder / TABLE, config.entity_size)
     network.to(device, dtype).eval().requires_grad_(False)
-    return Model(network, minilm_vocabulary(), table, answers, settings, confidences, contents.digest)
+    vocabulary = WordPieces(find().tokenizer())
+    return Model(network, vocabulary, table, answers, settings, confidences, contents.digest)
 
 
 def save(
@@ -78,9 +79,3 @@ def minilm_weights(expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
         EncoderNotFound: MiniLM's files are not there.
     """
     return fitting({f"bert.{name}": value for name, value in find().weights.items()}, expected)
-
-
-def minilm_vocabulary() -> Vocabulary:
-    """Return MiniLM's word pieces."""
-    ids = find().tokenizer().get_vocab()
-    return Vocabulary(tuple(sorted(ids, key=ids.__getitem__)), lowercase=True)

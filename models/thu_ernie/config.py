@@ -4,15 +4,12 @@ Zhang et al., ERNIE, ACL 2019 (arXiv:1905.07129), section 3. The file is the aut
 an entity vector and the heads of the entity attention are constants of their code and keys of ours.
 """
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 LayerKind: TypeAlias = Literal["sim", "mix", "norm"]
 KINDS: tuple[LayerKind, ...] = get_args(LayerKind)
-# Layers of the authors' base model
-PUBLISHED_KINDS: tuple[LayerKind, ...] = ("sim",) * 5 + ("mix",) + ("norm",) * 6
 ENTITY_SIZE, ENTITY_HEADS = 100, 4  # Constants of the authors' code
 
 # Our name, the name in the authors' file.
@@ -81,7 +78,7 @@ class ErnieConfig:
         Raises:
             ConfigError: A key is missing, or its value describes no THU-ERNIE.
         """
-        if missing := [name for name in (*NAMES.values(), LAYERS) if content.get(name) is None]:
+        if missing := [name for name in (*NAMES.values(), LAYERS, LAYER_TYPES) if content.get(name) is None]:
             raise ConfigError(f"the configuration lacks {', '.join(missing)}")
         if content.get(ACTIVATION, "gelu") != "gelu":
             raise ConfigError(f"{ACTIVATION} is {content[ACTIVATION]!r}; a THU-ERNIE has gelu")
@@ -89,7 +86,7 @@ class ErnieConfig:
         for field, default in (("entity_size", ENTITY_SIZE), ("entity_heads", ENTITY_HEADS)):
             sizes[field] = _number(content.get(field, default), field)
         layers = _number(content[LAYERS], LAYERS)
-        return ErnieConfig(**sizes, kinds=_fill(content.get(LAYER_TYPES), layers))
+        return ErnieConfig(**sizes, kinds=_check(content[LAYER_TYPES], layers))
 
     def to_json(self) -> dict[str, Any]:
         """Return the configuration under the names of the authors' file."""
@@ -106,22 +103,14 @@ def _number(value: Any, name: str) -> Any:
     return value
 
 
-def _fill(kinds: Any, layers: int) -> tuple[LayerKind, ...]:
-    """Return a kind for each layer: a shorter list is filled with `sim`, as in the authors' code."""
-    if kinds is None:
-        warnings.warn(
-            f"the configuration lacks {LAYER_TYPES}: the list of the authors' base model is taken, "
-            f"{' '.join(PUBLISHED_KINDS)}",
-            stacklevel=3,
-        )
-        kinds = list(PUBLISHED_KINDS)
+def _check(kinds: Any, layers: int) -> tuple[LayerKind, ...]:
+    """Return the kind of each layer."""
     if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
         raise ConfigError(f"{LAYER_TYPES} is {kinds!r}: it has to be a list of {', '.join(KINDS)}")
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ConfigError(f"{LAYER_TYPES} names {', '.join(unknown)}: a layer is one of {', '.join(KINDS)}")
-    if len(kinds) > layers:
+    if len(kinds) != layers:
         raise ConfigError(
-            f"{LAYER_TYPES} has {len(kinds)} entries and {LAYERS} is {layers}: shorten the list"
+            f"{LAYER_TYPES} has {len(kinds)} entries and {LAYERS} is {layers}: give each layer a kind"
         )
-    rest: list[LayerKind] = ["sim"] * (layers - len(kinds))
-    return (*kinds, *rest)
+    return tuple(kinds)

@@ -12,6 +12,7 @@ from models.thu_ernie.links import LinkedQuestion, without
 from models.thu_ernie.row import Row
 
 MAX_ENTRIES = 16  # entries of each list
+NO_ROW = "neither the table nor the graph gives a row of it"
 
 
 def explain(aligner: Aligner, reading: Reading, views: Views) -> dict[str, Any]:
@@ -33,9 +34,7 @@ def explain(aligner: Aligner, reading: Reading, views: Views) -> dict[str, Any]:
             }
             for drop in exclusions[:MAX_ENTRIES]
         ],
-        "without_row": [
-            {"answer": drop.answer, "reason": drop.reason} for drop in reading.exclusions[:MAX_ENTRIES]
-        ],
+        "without_row": [{"answer": text, "reason": NO_ROW} for text in reading.exclusions[:MAX_ENTRIES]],
         "alignment": _distribution(reading),
         "no_answer": round(reading.alignment.shares()[1], 4),
         "left_out": _leave_out(aligner, reading, views),

@@ -1,7 +1,7 @@
 """THU-ERNIE without a head: texts with entity vectors in, token states out.
 
-Zhang et al. (arXiv:1905.07129), section 3. Embeddings and pooler are BERT's (Devlin et al., arXiv:1810.04805). An
-entity has neither a position nor a segment: its vector comes from the table unchanged.
+Zhang et al. (arXiv:1905.07129), section 3. The embeddings are BERT's (Devlin et al., arXiv:1810.04805), and so is the
+pooler, which no answer reads. An entity has neither position nor segment: its vector comes from the table unchanged.
 """
 
 from collections import deque
@@ -19,7 +19,7 @@ from models.thu_ernie.layers import Layer, Masks
 
 @dataclass(frozen=True)
 class Batch:
-    """Texts of one length, padded, with a vector for each token that names an entity, if any does.
+    """Texts of one length, padded, with a vector for each token that names an entity.
 
     The attention between entities needs a key, so place 0 counts as linked, with the zero vector.
     """
@@ -27,20 +27,8 @@ class Batch:
     ids: Int[Tensor, "batch token"]
     segments: Int[Tensor, "batch token"]  # 0 in the first text of a pair, 1 in the second
     is_real: Bool[Tensor, "batch token"]  # False at padding
-    entities: Float[Tensor, "batch token entity"] | None = None
-    is_linked: Bool[Tensor, "batch token"] | None = None  # True where a token has an entity
-
-    def __post_init__(self) -> None:
-        if (self.entities is None) != (self.is_linked is None):
-            raise ValueError("a batch has both `entities` and `is_linked`, or neither")
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The network's output for a batch: states of the last layer, and tanh(W x + b) of the first token's."""
-
-    tokens: Float[Tensor, "batch token width"]
-    pooled: Float[Tensor, "batch width"]
+    entities: Float[Tensor, "batch token entity"]
+    is_linked: Bool[Tensor, "batch token"]  # True where a token has an entity
 
 
 class Embeddings(nn.Module):
@@ -91,18 +79,6 @@ class Encoder(nn.Module):
             yield x, y
 
 
-class Pooler(nn.Module):
-    """tanh(W x + b) of the first token's state."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.dense = nn.Linear(width, width)
-
-    def forward(self, x: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch width"]:
-        """Return the state of a whole text."""
-        return torch.tanh(self.dense(x[:, 0]))
-
-
 class Ernie(nn.Module):
     """The network. Its state dict has the authors' keys without `bert.`."""
 
@@ -111,22 +87,28 @@ class Ernie(nn.Module):
         self.config = config
         self.embeddings = Embeddings(config)
         self.encoder = Encoder(config)
-        self.pooler = Pooler(config.width)
+        self.pooler = nn.ModuleDict({"dense": nn.Linear(config.width, config.width)})
         self.apply(self.initialise)
 
-    def forward(self, batch: Batch) -> Reading:
-        """Read a batch.
+    def forward(self, batch: Batch) -> Float[Tensor, "batch token width"]:
+        """Return the states of a batch in the last layer.
 
         Raises:
             ValueError: A text is too long, or the vectors have another width than the model.
         """
         ((tokens, _),) = deque(self.layers(batch), maxlen=1)
-        return Reading(tokens, self.pooler(tokens))
+        return tokens
 
     def layers(self, batch: Batch) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield the states of tokens [batch token width] and of entities [batch token entity] after each layer."""
+        if batch.entities.shape[-1] != self.config.entity_size:
+            raise ValueError(
+                f"the entity vectors have the width {batch.entities.shape[-1]} and the model reads "
+                f"{self.config.entity_size}: take the table that the model was trained with"
+            )
         tokens = self.embeddings(batch.ids, batch.segments)
-        yield from self.encoder(tokens, *self._entities(batch, tokens))
+        masks = Masks.of(batch.is_real, batch.is_linked, tokens.dtype)
+        yield from self.encoder(tokens, batch.entities.to(tokens.dtype), masks)
 
     def initialise(self, module: nn.Module) -> None:
         """Draw the weights of a new module as BERT does; norms keep torch's ones and zeros."""
@@ -134,18 +116,3 @@ class Ernie(nn.Module):
             nn.init.normal_(module.weight, std=self.config.init_std)
         if isinstance(module, nn.Linear) and module.bias is not None:
             nn.init.zeros_(module.bias)
-
-    def _entities(self, batch: Batch, tokens: Tensor) -> tuple[Tensor, Masks]:
-        """Return the vectors that the layers start from, and the masks; without entities [CLS] alone is a key."""
-        size = self.config.entity_size
-        entities, is_linked = batch.entities, batch.is_linked
-        if entities is None or is_linked is None:
-            entities = tokens.new_zeros(*batch.ids.shape, size)
-            is_linked = torch.zeros_like(batch.is_real)
-            is_linked[:, 0] = True
-        if entities.shape[-1] != size:
-            raise ValueError(
-                f"the entity vectors have the width {entities.shape[-1]} and the model reads {size}: take the table "
-                "that the model was trained with"
-            )
-        return entities.to(tokens.dtype), Masks.of(batch.is_real, is_linked, tokens.dtype)

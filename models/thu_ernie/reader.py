@@ -9,42 +9,19 @@ from functools import cached_property
 from typing import TypeAlias
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from models.confidence import Confidence
 from models.kit.batching import by_length
-from models.thu_ernie.align import Vocabulary
-from models.thu_ernie.entities.table import NO_ENTITY, EntityTable, EntityView
+from models.kit.text import WordPieces
+from models.thu_ernie.entities.table import EntityTable, EntityView
 from models.thu_ernie.heads import ErnieAnswers
 from models.thu_ernie.row import MaskedRow, Row, collate
 
 TOKENS_PER_PASS = {"cpu": 1_024, "cuda": 16_384}
 Vectors: TypeAlias = Mapping[str, Float[Tensor, " size"]]
 SCALES = ("neighbours", "answers")  # kinds of answers, each with its own scale
-
-
-@dataclass(frozen=True)
-class BatchRows:
-    """The rows of one batch by the name under which a link has them; `Entities` of `collate`."""
-
-    size: int
-    vectors: Mapping[str, Float[Tensor, " size"]]
-    _numbers: Mapping[str, int] = field(init=False, repr=False)
-    _matrix: Float[Tensor, "row size"] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_numbers", {name: place for place, name in enumerate(self.vectors, 1)})
-        rows = [torch.zeros(self.size), *self.vectors.values()]
-        object.__setattr__(self, "_matrix", torch.stack(rows))
-
-    def row_of(self, entity: str) -> int:
-        """Return the row of a name; NO_ENTITY if it has none."""
-        return self._numbers.get(entity, NO_ENTITY)
-
-    def look_up(self, rows: Int[Tensor, "*place"]) -> Float[Tensor, "*place size"]:
-        """Return the vector of each row."""
-        return self._matrix[rows]
 
 
 @dataclass(frozen=True)
@@ -61,7 +38,7 @@ class Model:
     """A checkpoint. Thread-safe: nothing of it changes."""
 
     network: ErnieAnswers  # in evaluation mode
-    vocabulary: Vocabulary
+    vocabulary: WordPieces
     table: EntityTable
     answers: Mapping[str, str]  # every answer of the facts that it was trained on -> the name of its row
     settings: Settings
@@ -81,14 +58,12 @@ class Model:
     @torch.inference_mode()
     def query(self, masks: Sequence[MaskedRow], vectors: Sequence[Vectors]) -> Float[Tensor, "row size"]:
         """Return the vector of each mask, with the rows of its links, in float32 on the CPU."""
-        queries = torch.zeros(len(masks), self.network.config.entity_size)
+        size, padding = self.network.config.entity_size, self.vocabulary.padding
+        queries = torch.zeros(len(masks), size)
         rows, rows_by_name = _tell_apart([mask.row for mask in masks], vectors)
         budget = TOKENS_PER_PASS[self.device.type]
         for places in by_length([len(row.tokens) for row in rows], budget):
-            entities = BatchRows(self.network.config.entity_size, rows_by_name)
-            batch = collate(
-                [rows[place] for place in places], entities, self.vocabulary.spans.padding, self.device
-            )
+            batch = collate([rows[place] for place in places], rows_by_name, size, padding, self.device)
             columns = torch.tensor([masks[place].place for place in places], device=self.device)
             queries[places] = self.network.query(batch, columns).float().cpu()
         return queries

@@ -4,32 +4,20 @@ A row is [CLS] a [SEP] b [SEP], and a vector where a mention begins. Place 0 cou
 that the attention between entities has a key in a text without any. A question is [CLS] question [SEP] [MASK] [SEP].
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models.kit.text import CLS, MASK, SEP, Piece
-from models.thu_ernie.align import AlignedText, Link, Rejection, Vocabulary
+from models.kit.text import CLS, MASK, SEP, Piece, WordPieces
+from models.thu_ernie.align import AlignedText, Link, Rejection
 from models.thu_ernie.entities.table import NO_ENTITY
 from models.thu_ernie.network import Batch
 
 CUT = "the text is cut before it"
-
-
-@runtime_checkable
-class Entities(Protocol):
-    """A table of entity vectors at one version."""
-
-    def row_of(self, entity: str) -> int:
-        """Return the row of an entity; NO_ENTITY where the table does not know it."""
-
-    def look_up(self, rows: Int[Tensor, "*place"]) -> Float[Tensor, "*place entity"]:
-        """Return the vector of each row."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +30,10 @@ class Row:
     rejections: tuple[Rejection, ...]  # mentions that no token carries
 
     @staticmethod
-    def of(texts: Sequence[AlignedText], vocabulary: Vocabulary) -> "Row":
+    def of(texts: Sequence[AlignedText], vocabulary: WordPieces) -> "Row":
         """Lay out one text or two."""
-        separator = vocabulary.spans.tag(SEP)
-        tokens, segments = [vocabulary.spans.tag(CLS)], [0]
+        separator = vocabulary.tag(SEP)
+        tokens, segments = [vocabulary.tag(CLS)], [0]
         links: dict[int, Link] = {}
         for segment, text in enumerate(texts):
             links |= {len(tokens) + place: link for place, link in text.links.items()}
@@ -54,11 +42,11 @@ class Row:
         rejections = tuple(rejection for text in texts for rejection in text.rejections)
         return Row(tuple(tokens), tuple(segments), links, rejections)
 
-    def entity_rows(self, row_of: Callable[[str], int]) -> list[int]:
-        """Return the table's row for each token, NO_ENTITY if it names none."""
+    def entity_rows(self, numbers: Mapping[str, int]) -> list[int]:
+        """Return the number of each token's entity, NO_ENTITY if it names none."""
         rows = [NO_ENTITY] * len(self.tokens)
         for place, link in self.links.items():
-            rows[place] = row_of(link.entity)
+            rows[place] = numbers.get(link.entity, NO_ENTITY)
         return rows
 
 
@@ -79,19 +67,23 @@ def cut(text: AlignedText, n_tokens: int) -> tuple[AlignedText, bool]:
     return AlignedText(text.pieces[:n_tokens], links, (*text.rejections, *lost_links)), True
 
 
-def lay_mask(question: AlignedText, subject: Link | None, vocabulary: Vocabulary) -> MaskedRow:
+def lay_mask(question: AlignedText, subject: Link | None, vocabulary: WordPieces) -> MaskedRow:
     """Lay out a question, cut, and the mask of its answer.
 
     The mask carries the row of the mention that the question is about, if there is one.
     """
-    mask = AlignedText((vocabulary.spans.tag(MASK),), {} if subject is None else {0: subject})
+    mask = AlignedText((vocabulary.tag(MASK),), {} if subject is None else {0: subject})
     return MaskedRow(Row.of([question, mask], vocabulary), len(question.pieces) + 2)
 
 
 def collate(
-    rows: Sequence[Row], entities: Entities | None, padding: int, device: torch.device | str = "cpu"
+    rows: Sequence[Row],
+    vectors: Mapping[str, Float[Tensor, " entity"]],
+    size: int,
+    padding: int,
+    device: torch.device | str = "cpu",
 ) -> Batch:
-    """Make a batch of rows, padded to the longest by the id of [PAD]; without a table the texts are read alone."""
+    """Make a batch of rows, padded to the longest by the id of [PAD], with vectors of `size` numbers by entity."""
 
     def pad(values: Sequence[Sequence[int]], filler: int) -> Tensor:
         return pad_sequence([torch.tensor(row) for row in values], batch_first=True, padding_value=filler)
@@ -99,9 +91,9 @@ def collate(
     ids = pad([[token.id for token in row.tokens] for row in rows], padding).to(device)
     segments = pad([row.segments for row in rows], 0).to(device)
     is_real = pad([[1] * len(row.tokens) for row in rows], 0).bool().to(device)
-    if entities is None:
-        return Batch(ids, segments, is_real)
-    places = pad([row.entity_rows(entities.row_of) for row in rows], NO_ENTITY)
+    numbers = {entity: number for number, entity in enumerate(vectors, 1)}
+    matrix = torch.stack([torch.zeros(size), *vectors.values()])
+    places = pad([row.entity_rows(numbers) for row in rows], NO_ENTITY)
     is_linked = places != NO_ENTITY
     is_linked[:, 0] = True
-    return Batch(ids, segments, is_real, entities.look_up(places).to(device), is_linked.to(device))
+    return Batch(ids, segments, is_real, matrix[places].to(device), is_linked.to(device))

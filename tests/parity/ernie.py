@@ -1,5 +1,6 @@
 """The heads and the words of ERNIE, from the code of its authors."""
 
+import json
 import re
 import unicodedata
 from bisect import bisect_right
@@ -9,14 +10,37 @@ from dataclasses import dataclass, replace
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from models.thu_ernie.align import AlignedText, Link, Rejection, Vocabulary
+from models.encoder.weights import find
+from models.kit.text import WordPieces
+from models.thu_ernie.align import AlignedText, Link, Rejection
 from models.thu_ernie.config import ErnieConfig
-from models.thu_ernie.heads import EntityAlignment, ErnieWithHead, Transform
-from models.thu_ernie.network import Batch
+from models.thu_ernie.heads import transform
+from models.thu_ernie.network import Batch, Ernie
 
 NO_LABEL = -1  # Label of a place that a loss leaves out
+
+
+class ErnieWithHead(nn.Module):
+    """A network under a head; a checkpoint has it under `bert.`."""
+
+    def __init__(self, config: ErnieConfig) -> None:
+        super().__init__()
+        self.config, self.bert, self.dropout = config, Ernie(config), nn.Dropout(config.dropout)
+
+
+def pool(network: Ernie, tokens: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch width"]:
+    """Return tanh(W x + b) of the first token's state."""
+    return torch.tanh(network.pooler["dense"](tokens[:, 0]))
+
+
+def unlink(batch: Batch) -> Batch:
+    """Return a batch without entities: the zero vector at [CLS] alone is a key."""
+    is_first = torch.zeros_like(batch.is_linked)
+    is_first[:, 0] = True
+    return replace(batch, entities=torch.zeros_like(batch.entities), is_linked=is_first)
 
 
 class WordPrediction(nn.Module):
@@ -24,7 +48,7 @@ class WordPrediction(nn.Module):
 
     def __init__(self, config: ErnieConfig, embedding: nn.Embedding) -> None:
         super().__init__()
-        self.transform = Transform(config.width, config.width)
+        self.transform = transform(config.width, config.width)
         self.decoder = nn.Linear(config.width, config.vocab, bias=False)
         self.decoder.weight = embedding.weight
         self.bias = nn.Parameter(torch.zeros(config.vocab))
@@ -41,7 +65,7 @@ class PretrainingHeads(nn.Module):
     def __init__(self, config: ErnieConfig, embedding: nn.Embedding) -> None:
         super().__init__()
         self.predictions = WordPrediction(config, embedding)
-        self.predictions_ent = EntityAlignment(config)
+        self.predictions_ent = nn.ModuleDict({"transform": transform(config.width, config.entity_size)})
         self.seq_relationship = nn.Linear(config.width, 2)
 
 
@@ -64,11 +88,11 @@ class ErniePretraining(ErnieWithHead):
 
     def forward(self, batch: Batch, candidates: Float[Tensor, "candidate entity"]) -> PretrainingLogits:
         """Read a batch, and compare each token with the vectors of the candidates."""
-        reading = self.bert(batch)
+        tokens = self.bert(batch)
         return PretrainingLogits(
-            self.cls.predictions(reading.tokens),
-            self.cls.predictions_ent(reading.tokens, candidates),
-            self.cls.seq_relationship(reading.pooled),
+            self.cls.predictions(tokens),
+            self.cls.predictions_ent["transform"](tokens) @ candidates.T,
+            self.cls.seq_relationship(pool(self.bert, tokens)),
         )
 
 
@@ -97,7 +121,7 @@ class ErnieSpans(ErnieWithHead):
 
     def forward(self, batch: Batch) -> Float[Tensor, "batch token 2"]:
         """Return the start and the end logit of each token."""
-        logits: Tensor = self.qa_outputs(self.bert(batch).tokens)
+        logits: Tensor = self.qa_outputs(self.bert(batch))
         return logits
 
 
@@ -111,7 +135,7 @@ class ErnieClassifier(ErnieWithHead):
 
     def forward(self, batch: Batch) -> Float[Tensor, "batch class"]:
         """Return the logits of each class."""
-        logits: Tensor = self.classifier(self.dropout(self.bert(batch).pooled))
+        logits: Tensor = self.classifier(self.dropout(pool(self.bert, self.bert(batch))))
         return logits
 
 
@@ -120,7 +144,7 @@ class ErnieTagger(ErnieClassifier):
 
     def forward(self, batch: Batch) -> Float[Tensor, "batch token class"]:
         """Return the logits of each class at each token."""
-        logits: Tensor = self.classifier(self.dropout(self.bert(batch).tokens))
+        logits: Tensor = self.classifier(self.dropout(self.bert(batch)))
         return logits
 
 
@@ -134,7 +158,7 @@ class ErnieTyping(ErnieWithHead):
 
     def forward(self, batch: Batch) -> Float[Tensor, "batch type"]:
         """Return the log-odds of each type."""
-        logits: Tensor = self.typing(self.dropout(self.bert(batch).pooled))
+        logits: Tensor = self.typing(self.dropout(pool(self.bert, self.bert(batch))))
         return logits
 
 
@@ -164,10 +188,21 @@ NO_WORD = "no word of the text begins where the mention does"
 LATER = "a later mention begins at the same word"
 
 
-def align_as_authors(text: str, links: Sequence[Link], vocabulary: Vocabulary) -> AlignedText:
-    """Put a link on the first piece of the word between spaces that begins where it does; the last of two wins."""
+def build_pieces(words: Sequence[str], **options: bool) -> WordPieces:
+    """Return MiniLM's word pieces with other words, and other options of its normalizer."""
+    content = json.loads(find().tokenizer().to_str())
+    content["model"]["vocab"], content["added_tokens"] = {word: id for id, word in enumerate(words)}, []
+    content["normalizer"] |= options
+    return WordPieces(Tokenizer.from_str(json.dumps(content | {"post_processor": None})))
+
+
+def align_as_authors(text: str, links: Sequence[Link], vocabulary: WordPieces) -> AlignedText:
+    """Put a link on the first piece of the word between spaces that begins where it does; the last of two wins.
+
+    The pieces of the authors do not split Chinese characters.
+    """
     text, links = clean(text, links)
-    pieces = vocabulary.build_pieces(splits_cjk=False).split(text)
+    pieces = vocabulary.split(text)
     words = [match.start() for match in re.finditer(r"\S+", text)]
     firsts: dict[int, int] = {}
     for number, piece in enumerate(pieces):

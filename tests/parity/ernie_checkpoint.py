@@ -15,7 +15,7 @@ from torch import Tensor
 from models.kit.checkpoint import read_config, read_tensors
 from models.thu_ernie.checkpoint import CONFIG
 from models.thu_ernie.config import LAYER_TYPES, ErnieConfig, LayerKind
-from models.thu_ernie.heads import ErnieWithHead
+from tests.parity.ernie import ErnieWithHead
 
 KNOWLEDGE = re.compile(r"\.(self_ent|output_ent|dense_ent|LayerNorm_ent|predictions_ent)\.")
 NETWORK = ("embeddings.", "encoder.", "pooler.")  # Keys of a BERT that was saved without a head

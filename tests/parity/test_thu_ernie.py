@@ -6,7 +6,7 @@ entities, which reach 12, within 2e-4; states, other logits and losses within 1e
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from models.thu_ernie.align import Link, Vocabulary
+from models.kit.text import WordPieces
+from models.thu_ernie.align import Link
 from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.network import Batch
 from models.thu_ernie.row import Row
@@ -27,10 +28,13 @@ from tests.parity.ernie import (
     ErnieTyping,
     PretrainingLabels,
     align_as_authors,
+    build_pieces,
     clean,
     cross_entropy,
+    pool,
     pretraining_loss,
     span_loss,
+    unlink,
 )
 
 STATES: dict[str, Any] = {"atol": 1e-4, "rtol": 0}
@@ -101,8 +105,10 @@ def tokenizer_cases(golden_case: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def vocabulary(tokenizer_cases: dict[str, Any]) -> Vocabulary:
-    return Vocabulary(tuple(tokenizer_cases["vocab"]), tokenizer_cases["do_lower_case"])
+def vocabulary(tokenizer_cases: dict[str, Any]) -> WordPieces:
+    lowers = tokenizer_cases["do_lower_case"]
+    options = {"lowercase": lowers, "strip_accents": lowers, "handle_chinese_chars": False}
+    return build_pieces(tokenizer_cases["vocab"], **options)
 
 
 @pytest.fixture(autouse=True)
@@ -119,9 +125,9 @@ def test_the_states_of_both_streams_are_the_authors_after_each_layer(golden_erni
         torch.testing.assert_close(tokens, io[f"layer{number}.tokens"], **STATES)
         if kind != "sim":
             torch.testing.assert_close(entities, io[f"layer{number}.entities"], **STATES)
-    reading = model.bert(golden_ernie.batch)
-    torch.testing.assert_close(reading.tokens, io["sequence_output"], **STATES)
-    torch.testing.assert_close(reading.pooled, io["pooled_output"], **STATES)
+    tokens = model.bert(golden_ernie.batch)
+    torch.testing.assert_close(tokens, io["sequence_output"], **STATES)
+    torch.testing.assert_close(pool(model.bert, tokens), io["pooled_output"], **STATES)
 
 
 def test_the_pre_training_heads_and_losses_are_the_authors(golden_ernie: Golden) -> None:
@@ -144,7 +150,7 @@ def test_the_span_head_is_the_authors_with_and_without_entities(golden_ernie: Go
         golden_ernie.io,
         golden_ernie.batch,
     )
-    logits, plain = model(batch), model(replace(batch, entities=None, is_linked=None))
+    logits, plain = model(batch), model(unlink(batch))
     for column, side in enumerate(("start", "end")):
         torch.testing.assert_close(logits[..., column], io[f"qa.{side}_logits"], **STATES)
         torch.testing.assert_close(plain[..., column], io[f"qa.{side}_logits_no_entities"], **STATES)
@@ -167,7 +173,7 @@ def test_the_entity_vectors_are_rows_of_the_table(golden_ernie: Golden) -> None:
 
 
 def test_tokens_and_entities_of_every_text_are_the_authors(
-    tokenizer_cases: dict[str, Any], vocabulary: Vocabulary
+    tokenizer_cases: dict[str, Any], vocabulary: WordPieces
 ) -> None:
     for case in tokenizer_cases["cases"]:
         links = [Link(*entity) for entity in case["entities"]]
@@ -184,7 +190,7 @@ def test_tokens_and_entities_of_every_text_are_the_authors(
 
 
 def test_every_pair_is_laid_out_as_the_authors_do(
-    tokenizer_cases: dict[str, Any], vocabulary: Vocabulary
+    tokenizer_cases: dict[str, Any], vocabulary: WordPieces
 ) -> None:
     rows = {entity: id + 1 for entity, id in tokenizer_cases["entity2id"].items()}
     for case in tokenizer_cases["pairs"]:
@@ -195,7 +201,7 @@ def test_every_pair_is_laid_out_as_the_authors_do(
             for side in "ab"
         ]
         row = Row.of(texts, vocabulary)
-        entity_rows = row.entity_rows(lambda entity: rows.get(entity, 0))
+        entity_rows = row.entity_rows(rows)
         assert [piece.text for piece in row.tokens] == case["tokens"]
         assert [piece.id for piece in row.tokens] == case["token_ids"]
         assert [number - 1 for number in entity_rows] == case["entity_ids"]

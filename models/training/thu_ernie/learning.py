@@ -5,19 +5,18 @@ The examples of a step follow from its number alone, so an interrupted training 
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from models.thu_ernie.align import Link, Vocabulary
+from models.kit.text import WordPieces
+from models.thu_ernie.align import Link, place_links
 from models.thu_ernie.checkpoint import minilm_weights
 from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.heads import ErnieAnswers
 from models.thu_ernie.network import Batch
-from models.thu_ernie.reader import BatchRows
 from models.thu_ernie.row import collate, cut, lay_mask
 from models.training.kit.command import Say
 from models.training.kit.plan import Plan
@@ -26,18 +25,10 @@ from models.training.thu_ernie.questions import NO_TARGET, Example, QuestionMake
 from models.training.thu_ernie.world import World
 
 
-@dataclass(frozen=True)
-class QuestionBatch:
-    """Questions with their masks."""
-
-    batch: Batch  # the texts
-    places: Int[Tensor, " batch"]  # where each mask is
-
-
 def collate_questions(
-    examples: Sequence[Example], vocabulary: Vocabulary, size: int, room: int
-) -> QuestionBatch:
-    """Lay questions out as serving does."""
+    examples: Sequence[Example], vocabulary: WordPieces, size: int, room: int
+) -> tuple[Batch, Int[Tensor, " batch"]]:
+    """Lay questions out as serving does; return the texts, and the place of each mask."""
     vectors: dict[str, Tensor] = {}
     masks = []
     for number, example in enumerate(examples):
@@ -50,10 +41,10 @@ def collate_questions(
         if example.mask is not None:
             vectors[f"mask {number}"] = example.mask
             subject = Link(f"mask {number}", question.begin, question.end, 1.0)
-        text, _ = cut(vocabulary.align(question.text, links), room)
+        text, _ = cut(place_links(question.text, links, vocabulary), room)
         masks.append(lay_mask(text, subject, vocabulary))
-    batch = collate([mask.row for mask in masks], BatchRows(size, vectors), vocabulary.spans.padding)
-    return QuestionBatch(batch, torch.tensor([mask.place for mask in masks]))
+    batch = collate([mask.row for mask in masks], vectors, size, vocabulary.padding)
+    return batch, torch.tensor([mask.place for mask in masks])
 
 
 def build_network(plan: Plan) -> ErnieAnswers:
@@ -63,7 +54,7 @@ def build_network(plan: Plan) -> ErnieAnswers:
     network.load_state_dict(minilm_weights(network.state_dict()), strict=False)
     gains = torch.full((plan.config.entity_size,), plan.query_gain)
     gains[0] = plan.threshold_gain
-    network.cls.predictions_ent.transform.LayerNorm.weight.data.copy_(gains)
+    network.get_parameter("cls.predictions_ent.transform.LayerNorm.weight").data.copy_(gains)
     for name, parameter in network.named_parameters():
         if name.endswith("intermediate.dense_ent.weight"):
             nn.init.normal_(parameter, std=plan.row_scale)
@@ -76,7 +67,7 @@ class Learning(Steps):
 
     least_slope = 0.03
 
-    def __init__(self, plan: Plan, questions: QuestionMaker, vocabulary: Vocabulary, say: Say) -> None:
+    def __init__(self, plan: Plan, questions: QuestionMaker, vocabulary: WordPieces, say: Say) -> None:
         self.plan, self.network = plan, build_network(plan)
         self._questions, self._vocabulary = questions, vocabulary
         rates = {"encoder": plan.lr, "fresh": plan.fresh_lr}
@@ -91,11 +82,11 @@ class Learning(Steps):
 
     def _align(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
         settings = self.plan.settings
-        layout = collate_questions(
+        batch, places = collate_questions(
             examples, self._vocabulary, self.plan.config.entity_size, settings.question_room
         )
         with autocast():
-            queries = self.network.query(layout.batch, layout.places)
+            queries = self.network.query(batch, places)
         queries = queries.float()
         return near_loss(queries, examples), all_loss(queries, examples, self._questions.world)
 

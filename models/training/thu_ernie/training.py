@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models.encoder.weights import find
 from models.graph.memory import GRAPH, GraphMemory
+from models.kit.text import WordPieces
 from models.packs.pack import Pack
 from models.reading.checkpoint import load as load_reader
-from models.thu_ernie.align import Vocabulary
-from models.thu_ernie.checkpoint import TABLE, load, minilm_vocabulary, save
+from models.thu_ernie.checkpoint import TABLE, load, save
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import write_table
 from models.thu_ernie.reader import SCALES, Settings
@@ -39,7 +40,7 @@ class Setup:
     world: World
     wordings: Wordings
     questions: QuestionMaker
-    vocabulary: Vocabulary
+    vocabulary: WordPieces
 
 
 def prepare(plan: Plan, folder: Path, work: Path) -> Setup:
@@ -52,7 +53,8 @@ def prepare(plan: Plan, folder: Path, work: Path) -> Setup:
     phase = FinishedPhase(work / ROWS, mark)
     rows = phase.load_or("rows", lambda: {"rows": train_rows(triples, *recipe)})["rows"]
     world = World(pack, triples, rows, plan.settings.margin)
-    return Setup(mark, world, wordings, QuestionMaker(world, wordings, plan.mixture), minilm_vocabulary())
+    vocabulary = WordPieces(find().tokenizer())
+    return Setup(mark, world, wordings, QuestionMaker(world, wordings, plan.mixture), vocabulary)
 
 
 def train(run: Run) -> bool:

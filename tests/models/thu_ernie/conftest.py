@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.thu_ernie.align import Vocabulary
+from models.kit.text import WordPieces
 from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.network import Batch
+from tests.parity.ernie import build_pieces
 
 WORDS = (
     *(
@@ -32,8 +33,8 @@ WORDS = (
 
 
 @pytest.fixture(scope="session")
-def vocabulary() -> Vocabulary:
-    return Vocabulary(WORDS, lowercase=True)
+def vocabulary() -> WordPieces:
+    return build_pieces(WORDS)
 
 
 @pytest.fixture(scope="session")

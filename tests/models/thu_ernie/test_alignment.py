@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.graph.memory import GRAPH
-from models.kit.checkpoint import CheckpointError
+from models.kit.text import WordPieces
 from models.memory import FieldsChange, Material, Options
 from models.system import Ask, Side
-from models.thu_ernie.align import NO_TOKEN, OVERLAP, InvalidLink, Link, Vocabulary
+from models.thu_ernie.align import NO_TOKEN, OVERLAP, InvalidLink, Link, place_links
 from models.thu_ernie.checkpoint import TABLE, save
-from models.thu_ernie.config import PUBLISHED_KINDS, ConfigError, ErnieConfig
+from models.thu_ernie.config import ConfigError, ErnieConfig
 from models.thu_ernie.entities.memory import ENTITIES, EntityMemory, RowsFields
 from models.thu_ernie.entities.table import EntityView
 from models.thu_ernie.reader import Model
@@ -34,29 +34,29 @@ from tests.parity.ernie import NO_WORD, align_as_authors, clean
 HENSON = Link("Q191037", 9, 19, 0.5)
 
 
-def test_a_mention_behind_a_bracket_is_on_its_first_token(vocabulary: Vocabulary) -> None:
+def test_a_mention_behind_a_bracket_is_on_its_first_token(vocabulary: WordPieces) -> None:
     """The specification's example: the authors look for it at the word's start, which is the bracket."""
     text = "Who was (Jim Henson)?"
-    result, authors = vocabulary.align(text, [HENSON]), align_as_authors(text, [HENSON], vocabulary)
+    result, authors = place_links(text, [HENSON], vocabulary), align_as_authors(text, [HENSON], vocabulary)
     assert {result.pieces[place].text: link for place, link in result.links.items()} == {"jim": HENSON}
     assert authors.links == {}
     assert [item.reason for item in authors.rejections] == [NO_WORD]
 
 
-def test_a_script_without_spaces_is_split_by_character(vocabulary: Vocabulary) -> None:
-    result = vocabulary.align("a北京jim", [Link("Q956", 1, 3, 1.0), Link("Q1", 3, 6, 1.0)])
+def test_a_script_without_spaces_is_split_by_character(vocabulary: WordPieces) -> None:
+    result = place_links("a北京jim", [Link("Q956", 1, 3, 1.0), Link("Q1", 3, 6, 1.0)], vocabulary)
     assert [piece.text for piece in result.pieces] == ["a", "北", "京", "jim"]
     assert {place: link.entity for place, link in result.links.items()} == {1: "Q956", 3: "Q1"}
 
 
-def test_of_mentions_that_overlap_the_longest_and_then_the_surest_wins(vocabulary: Vocabulary) -> None:
+def test_of_mentions_that_overlap_the_longest_and_then_the_surest_wins(vocabulary: WordPieces) -> None:
     links = [
         Link("short", 0, 3, 0.9),
         Link("long", 0, 10, 0.1),
         Link("weak", 11, 14, 0.1),
         Link("sure", 11, 14, 0.2),
     ]
-    result = vocabulary.align("jim henson was", links)
+    result = place_links("jim henson was", links, vocabulary)
     assert {link.entity for link in result.links.values()} == {"long", "sure"}
     assert {item.link.entity: item.reason for item in result.rejections} == {
         "short": OVERLAP,
@@ -64,28 +64,28 @@ def test_of_mentions_that_overlap_the_longest_and_then_the_surest_wins(vocabular
     }
 
 
-def test_a_word_that_vanishes_shifts_no_mention(vocabulary: Vocabulary) -> None:
+def test_a_word_that_vanishes_shifts_no_mention(vocabulary: WordPieces) -> None:
     """A lone accent is no token; the authors' code puts every later entity on the next word."""
     text = "who \u0301 jim henson"
     links = [Link("Q1", 6, 9, 1.0)]
-    for result in (vocabulary.align(text, links), align_as_authors(text, links, vocabulary)):
+    for result in (place_links(text, links, vocabulary), align_as_authors(text, links, vocabulary)):
         assert {result.pieces[place].text for place in result.links} == {"jim"}
 
 
-def test_a_mention_without_a_token_is_told(vocabulary: Vocabulary) -> None:
-    result = vocabulary.align("jim henson", [Link("Q1", 1, 3, 1.0)])
+def test_a_mention_without_a_token_is_told(vocabulary: WordPieces) -> None:
+    result = place_links("jim henson", [Link("Q1", 1, 3, 1.0)], vocabulary)
     assert result.links == {}
     assert [item.reason for item in result.rejections] == [NO_TOKEN]
 
 
-def test_a_special_token_in_a_text_is_text(vocabulary: Vocabulary) -> None:
-    pieces = vocabulary.align("[MASK]", []).pieces
+def test_a_special_token_in_a_text_is_text(vocabulary: WordPieces) -> None:
+    pieces = place_links("[MASK]", [], vocabulary).pieces
     assert [piece.text for piece in pieces] == ["[", "mask", "]"]
 
 
-def test_a_link_outside_the_text_is_refused(vocabulary: Vocabulary) -> None:
+def test_a_link_outside_the_text_is_refused(vocabulary: WordPieces) -> None:
     with pytest.raises(InvalidLink, match="Q1 marks characters 0 to 4, and the text has 3"):
-        vocabulary.align("jim", [Link("Q1", 0, 4, 1.0)])
+        place_links("jim", [Link("Q1", 0, 4, 1.0)], vocabulary)
 
 
 @given(st.text(alphabet="jim \x00\u200b\t(\ufffd\u00e9京", max_size=12), st.integers(-2, 14))
@@ -110,11 +110,6 @@ def test_a_link_that_marks_nothing_is_refused(link: Link, sentence: str) -> None
         link.check("text")
 
 
-def test_a_vocabulary_without_the_special_tokens_is_refused() -> None:
-    with pytest.raises(CheckpointError, match=r"lacks \[UNK\]"):
-        Vocabulary(("[PAD]", "jim"), lowercase=True)
-
-
 BASE: dict[str, Any] = {
     "vocab_size": 30522,
     "hidden_size": 768,
@@ -127,7 +122,7 @@ BASE: dict[str, Any] = {
     "max_position_embeddings": 512,
     "type_vocab_size": 2,
     "initializer_range": 0.02,
-    "layer_types": list(PUBLISHED_KINDS),
+    "layer_types": ["sim"] * 5 + ["mix"] + ["norm"] * 6,
 }
 
 
@@ -137,17 +132,6 @@ def test_the_authors_file_is_read_with_the_sizes_of_their_code() -> None:
     assert config.kinds.index("mix") == 5
     assert config.kinds.count("norm") == 6
     assert ErnieConfig.from_json(config.to_json()) == config
-
-
-def test_a_short_list_of_layers_goes_on_with_plain_ones() -> None:
-    config = ErnieConfig.from_json(BASE | {"layer_types": ["mix", "norm"]})
-    assert config.kinds == ("mix", "norm", *("sim",) * 10)
-
-
-def test_without_a_list_the_published_is_taken_and_said_so() -> None:
-    content = {name: value for name, value in BASE.items() if name != "layer_types"}
-    with pytest.warns(UserWarning, match="lacks layer_types"):
-        assert ErnieConfig.from_json(content).kinds == PUBLISHED_KINDS
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ Every head reads entities and reads without them; a loss leaves out what has no 
 Two texts become a row and a batch, with a vector where a mention begins and a zero vector at [CLS].
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 from transformers import BertConfig, BertModel
 
-from models.thu_ernie.align import Link, Vocabulary
-from models.thu_ernie.config import LAYER_TYPES, PUBLISHED_KINDS, ErnieConfig
-from models.thu_ernie.heads import ErnieWithHead
+from models.kit.text import WordPieces
+from models.thu_ernie.align import Link, place_links
+from models.thu_ernie.config import LAYER_TYPES, ErnieConfig
 from models.thu_ernie.layers import Layer, Masks
 from models.thu_ernie.network import Batch, Ernie
 from models.thu_ernie.row import Row, collate
@@ -26,10 +26,13 @@ from tests.parity.ernie import (
     ErnieSpans,
     ErnieTagger,
     ErnieTyping,
+    ErnieWithHead,
     PretrainingLabels,
     cross_entropy,
+    pool,
     pretraining_loss,
     span_loss,
+    unlink,
 )
 
 
@@ -40,32 +43,18 @@ def test_a_network_of_plain_layers_is_bert(with_kinds: Callable[..., ErnieConfig
     bert = BertModel(BertConfig(**sizes)).eval()
     bert.load_state_dict(model.state_dict())
     expected = bert(batch.ids, batch.is_real.long(), batch.segments)
-    reading = model(batch)
+    tokens = model(batch)
     torch.testing.assert_close(
-        reading.tokens[batch.is_real], expected.last_hidden_state[batch.is_real], atol=1e-5, rtol=0
+        tokens[batch.is_real], expected.last_hidden_state[batch.is_real], atol=1e-5, rtol=0
     )
-    torch.testing.assert_close(reading.pooled, expected.pooler_output, atol=1e-5, rtol=0)
+    torch.testing.assert_close(pool(model, tokens), expected.pooler_output, atol=1e-5, rtol=0)
 
 
 def test_padding_does_not_matter(config: ErnieConfig, batch: Batch) -> None:
     model = Ernie(config).eval()
-    assert batch.entities is not None
-    assert batch.is_linked is not None
     parts = (batch.ids, batch.segments, batch.is_real, batch.entities, batch.is_linked)
     alone = Batch(*(part[1:, :6] for part in parts))
-    torch.testing.assert_close(model(alone).tokens, model(batch).tokens[1:, :6])
-    torch.testing.assert_close(model(alone).pooled, model(batch).pooled[1:])
-
-
-def test_no_entities_are_a_zero_vector_at_the_first_token(config: ErnieConfig, batch: Batch) -> None:
-    model = Ernie(config).eval()
-    assert batch.entities is not None
-    is_linked = torch.zeros_like(batch.is_real)
-    is_linked[:, 0] = True
-    zeros = replace(batch, entities=torch.zeros_like(batch.entities), is_linked=is_linked)
-    plain = model(replace(batch, entities=None, is_linked=None)).tokens
-    assert model(zeros).tokens.equal(plain)
-    assert not torch.allclose(model(batch).tokens, plain, atol=1e-3)
+    torch.testing.assert_close(model(alone), model(batch)[1:, :6])
 
 
 def test_every_weight_is_trained_but_the_last_way_back_to_the_entities(
@@ -84,7 +73,7 @@ def test_the_published_base_model_has_as_many_weights_as_the_authors() -> None:
     sizes = {"vocab": 30522, "width": 768, "heads": 12, "inner": 3072, "positions": 512, "segments": 2}
     rest = {"entity_size": 100, "entity_heads": 4, "dropout": 0.1, "attention_dropout": 0.1, "init_std": 0.02}
     with torch.device("meta"):
-        model = ErniePretraining(ErnieConfig(**sizes, **rest, kinds=PUBLISHED_KINDS))  # type: ignore[arg-type]
+        model = ErniePretraining(ErnieConfig(**sizes, **rest, kinds=("sim",) * 5 + ("mix",) + ("norm",) * 6))  # type: ignore[arg-type]
     assert sum(weight.numel() for weight in model.parameters()) == 114_751_532
     assert len(model.state_dict()) == 313
 
@@ -92,7 +81,7 @@ def test_the_published_base_model_has_as_many_weights_as_the_authors() -> None:
 def test_a_text_that_is_too_long_is_refused(config: ErnieConfig) -> None:
     ids = torch.zeros(1, 17, dtype=torch.long)
     with pytest.raises(ValueError, match="17 tokens and the model reads 16"):
-        Ernie(config)(Batch(ids, ids, ids == 0))
+        Ernie(config)(Batch(ids, ids, ids == 0, torch.zeros(1, 17, config.entity_size), ids == 0))
 
 
 def test_vectors_of_another_width_are_refused(config: ErnieConfig, batch: Batch) -> None:
@@ -100,20 +89,12 @@ def test_vectors_of_another_width_are_refused(config: ErnieConfig, batch: Batch)
         Ernie(config)(replace(batch, entities=torch.zeros(2, 9, 10)))
 
 
-def test_a_batch_with_half_of_its_entities_is_refused(batch: Batch) -> None:
-    with pytest.raises(ValueError, match="or neither"):
-        replace(batch, entities=None)
-
-
 def masks(batch: Batch) -> Masks:
-    assert batch.is_linked is not None
     return Masks.of(batch.is_real, batch.is_linked, torch.float32)
 
 
 def test_an_entity_at_a_token_without_a_link_changes_nothing(config: ErnieConfig, batch: Batch) -> None:
     x = torch.randn(2, 9, config.width)
-    assert batch.entities is not None
-    assert batch.is_linked is not None
     noise = torch.randn_like(batch.entities) * ~batch.is_linked[..., None]
     for kind in ("mix", "norm"):
         layer = Layer(config, kind).eval()
@@ -124,7 +105,6 @@ def test_an_entity_at_a_token_without_a_link_changes_nothing(config: ErnieConfig
 
 
 def test_a_plain_layer_passes_entities_through(config: ErnieConfig, batch: Batch) -> None:
-    assert batch.entities is not None
     _, entities = Layer(config, "sim").eval()(torch.randn(2, 9, config.width), batch.entities, masks(batch))
     assert entities is batch.entities
 
@@ -142,7 +122,7 @@ def test_every_head_reads_entities_and_reads_without_them(
     build: Callable[[ErnieConfig], ErnieWithHead], shape: tuple[int, ...], config: ErnieConfig, batch: Batch
 ) -> None:
     model = build(config).eval()
-    with_links, plain = model(batch), model(replace(batch, entities=None, is_linked=None))
+    with_links, plain = model(batch), model(unlink(batch))
     assert with_links.shape == plain.shape == shape
     assert not torch.allclose(with_links, plain, atol=1e-4)
 
@@ -199,35 +179,23 @@ def test_the_loss_of_a_span_is_least_where_both_ends_are_right() -> None:
 JIM = Link("Q1", 0, 3, 1.0)
 
 
-class Vectors:
-    """A table of three rows."""
-
-    rows: Mapping[str, int] = {"Q1": 1, "Q2": 2}
-    vectors = torch.tensor([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]])
-
-    def row_of(self, entity: str) -> int:
-        return self.rows.get(entity, 0)
-
-    def look_up(self, rows: Tensor) -> Tensor:
-        return self.vectors[rows]
+VECTORS = {"Q1": torch.tensor([1.0, 2.0]), "Q2": torch.tensor([3.0, 4.0])}
 
 
-def row(vocabulary: Vocabulary, *texts: tuple[str, list[Link]]) -> Row:
-    return Row.of([vocabulary.align(text, links) for text, links in texts], vocabulary)
+def row(vocabulary: WordPieces, *texts: tuple[str, list[Link]]) -> Row:
+    return Row.of([place_links(text, links, vocabulary) for text, links in texts], vocabulary)
 
 
-def test_a_pair_has_two_segments_and_its_mentions_behind_the_separator(vocabulary: Vocabulary) -> None:
+def test_a_pair_has_two_segments_and_its_mentions_behind_the_separator(vocabulary: WordPieces) -> None:
     pair = row(vocabulary, ("who was", []), ("jim", [JIM]))
     assert [token.text for token in pair.tokens] == ["[CLS]", "who", "was", "[SEP]", "jim", "[SEP]"]
     assert pair.segments == (0, 0, 0, 0, 1, 1)
     assert pair.links == {4: JIM}
 
 
-def test_a_batch_has_vectors_at_mentions_and_a_zero_vector_at_cls(vocabulary: Vocabulary) -> None:
+def test_a_batch_has_vectors_at_mentions_and_a_zero_vector_at_cls(vocabulary: WordPieces) -> None:
     rows = [row(vocabulary, ("jim was a cafe", [JIM, Link("Q2", 10, 14, 1.0)])), row(vocabulary, ("jim", []))]
-    batch = collate(rows, Vectors(), padding=0)
-    assert batch.entities is not None
-    assert batch.is_linked is not None
+    batch = collate(rows, VECTORS, 2, padding=0)
     assert batch.ids.shape == (2, 6)
     assert batch.is_real.sum(1).tolist() == [6, 3]
     assert batch.is_linked.nonzero().tolist() == [[0, 0], [0, 1], [0, 4], [1, 0]]
@@ -235,14 +203,7 @@ def test_a_batch_has_vectors_at_mentions_and_a_zero_vector_at_cls(vocabulary: Vo
     assert not batch.entities[1].any()
 
 
-def test_a_link_without_a_vector_is_not_linked(vocabulary: Vocabulary) -> None:
+def test_a_link_without_a_vector_is_not_linked(vocabulary: WordPieces) -> None:
     unknown = row(vocabulary, ("jim", [Link("Q9", 0, 3, 1.0)]))
-    batch = collate([unknown], Vectors(), padding=0)
-    assert batch.is_linked is not None
+    batch = collate([unknown], VECTORS, 2, padding=0)
     assert batch.is_linked.tolist() == [[True, False, False]]
-
-
-def test_without_a_table_the_texts_are_read_alone(vocabulary: Vocabulary) -> None:
-    batch = collate([row(vocabulary, ("jim", [JIM]))], None, padding=0)
-    assert batch.entities is None
-    assert batch.is_linked is None

@@ -13,7 +13,6 @@ from models.ernie_doc.minilm import load_tokenizer
 from models.ernie_doc.reader import Packing
 from models.kit.text import WordPieces
 from models.packs.pack import WORLD, Pack
-from models.thu_ernie.checkpoint import minilm_vocabulary
 from models.training.backpack import learning as backpack
 from models.training.backpack.learning import build_net
 from models.training.backpack.texts import Texts, learn_tokenizer
@@ -137,7 +136,7 @@ def setup() -> Setup:
     rows = train_rows(triples, plan.translation, plan.config.entity_size, plan.seed)
     world, wordings = World(small_pack(), triples, rows, plan.settings.margin), Wordings.of(small_pack())
     questions = QuestionMaker(world, wordings, plan.mixture)
-    return Setup("same", world, wordings, questions, minilm_vocabulary())
+    return Setup("same", world, wordings, questions, WordPieces(find().tokenizer()))
 
 
 def begin_thu_ernie(plan: Plan) -> thu_ernie.Learning:

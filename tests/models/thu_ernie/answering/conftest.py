@@ -8,12 +8,14 @@ import pytest
 import torch
 
 from models.confidence import Confidence
+from models.encoder.weights import find
 from models.graph.base import Base
 from models.graph.knowledge import Entity, Fact, Mention
 from models.graph.statement import LABEL, RELATION, Statement
+from models.kit.text import WordPieces
 from models.packs.pack import Relation
 from models.system import Ask
-from models.thu_ernie.checkpoint import TABLE, minilm_vocabulary, save
+from models.thu_ernie.checkpoint import TABLE, save
 from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.entities.table import EntityTable, write_table
 from models.thu_ernie.heads import ErnieAnswers
@@ -122,7 +124,7 @@ def table(table_folder: Path) -> EntityTable:
 @pytest.fixture(scope="session")
 def model(network: ErnieAnswers, table: EntityTable) -> Model:
     scales = dict.fromkeys(SCALES, SCALE)
-    return Model(network, minilm_vocabulary(), table, ANSWERS, SETTINGS, scales, "sha256:test")
+    return Model(network, WordPieces(find().tokenizer()), table, ANSWERS, SETTINGS, scales, "sha256:test")
 
 
 @pytest.fixture(scope="session")

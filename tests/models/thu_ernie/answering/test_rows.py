@@ -9,10 +9,10 @@ import torch
 from models.graph.knowledge import Entity, Fact
 from models.graph.statement import RELATION
 from models.thu_ernie.checkpoint import TABLE, load, minilm_weights, save
-from models.thu_ernie.entities.table import NO_ENTITY, EntityTable, EntityView, row_name
+from models.thu_ernie.entities.table import EntityTable, EntityView, row_name
 from models.thu_ernie.finder import FoundRow, RowFinder
 from models.thu_ernie.heads import ErnieAnswers
-from models.thu_ernie.reader import BatchRows, Model
+from models.thu_ernie.reader import Model
 from tests.models.thu_ernie.answering.conftest import ANSWERS, KIM, SIZE
 
 
@@ -67,15 +67,6 @@ def test_a_row_that_an_edit_wrote_names_the_edit(table: EntityTable) -> None:
 def test_a_literal_value_is_named_by_its_text() -> None:
     assert row_name("1.80 m", "") == "=1.80 m"
     assert row_name("Oslo", "oslo") == "oslo"
-
-
-def test_rows_of_a_batch_begin_behind_the_zero_row() -> None:
-    rows = BatchRows(2, {"a": torch.tensor([1.0, 2.0])})
-    assert rows.row_of("b") == NO_ENTITY
-    assert rows.look_up(torch.tensor([rows.row_of("a"), rows.row_of("b")])).tolist() == [
-        [1.0, 2.0],
-        [0.0, 0.0],
-    ]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from models.kit.checkpoint import CheckpointError, read_verified
-from models.thu_ernie.align import Link, Vocabulary
 from models.thu_ernie.checkpoint import DEFAULT, TABLE
 from models.thu_ernie.entities import table as files
 from models.thu_ernie.entities.table import (
@@ -24,7 +23,6 @@ from models.thu_ernie.entities.table import (
     EntityView,
     write_table,
 )
-from models.thu_ernie.row import Row, collate
 from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector
 
 
@@ -58,13 +56,6 @@ def test_an_edited_row_and_a_new_one_stand_in_front_of_the_table(table: EntityTa
     assert vectors[1, 0].equal(twos)
     assert not vectors[1, 1].any()
     assert table.look_up(torch.tensor([3]))[0].tolist() == vector(2).tolist()
-
-
-def test_a_batch_takes_its_vectors_from_a_view(table: EntityTable, vocabulary: Vocabulary) -> None:
-    text = vocabulary.align("who was jim", [Link("Q98", 8, 11, 1.0)])
-    batch = collate([Row.of([text], vocabulary)], EntityView(table), padding=0)
-    assert batch.entities is not None
-    assert batch.entities[0, 3].tolist() == vector(2).tolist()
 
 
 def test_a_table_of_another_width_is_refused(folder: Path) -> None:
