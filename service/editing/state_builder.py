@@ -63,7 +63,13 @@ class StateBuilder:
         self._view_flights = SingleFlight[View](1)  # builds at a time: the editor's one thread is for edits
 
     async def caught_up(self, state: EditorState | None) -> EditorState:
-        """Return the state with the commits of other writers; the same object if there are none."""
+        """Return the state with the commits of other writers; the same object if there are none.
+
+        Where a memory folds to another checksum than the ledger recorded, the recorded rows are loaded.
+
+        Raises:
+            LedgerCorrupt: The recorded rows do not have the recorded checksum either.
+        """
         current = state or EditorState(
             (), {}, frozenset(), await self._bases(), self._assemble(await self._bases())
         )
@@ -79,24 +85,15 @@ class StateBuilder:
         for name in names:
             last = [commit for commit in commits if name in commit.writes][-1]
             if memories[name].image.checksum != last.writes[name].checksum:
-                memories[name] = await self._load(name, current, commits)
+                # A program that computes rows in another way wrote these, such as an older Errata. The next commit of
+                # the memory writes its rows as they are folded here.
+                log.warning("%s folds to other rows than version %d recorded", name, commits[-1].version)
+                images = await advance({name: current.memories[name].image}, commits, self._ledger)
+                memories[name] = await self._models.view(name, images[name])
         fresh = self.followed_by(current, commits, memories)
         if state is None:
             await give_back_memory()
         return fresh
-
-    async def _load(self, name: str, before: EditorState, commits: Sequence[Commit]) -> MemoryAtVersion:
-        """Load the rows that the ledger recorded for a memory whose fold has another checksum.
-
-        A program that computes them in another way wrote them, such as an older Errata. The next commit of the memory
-        writes its rows as they are folded here.
-
-        Raises:
-            LedgerCorrupt: The recorded rows do not have the recorded checksum either.
-        """
-        log.warning("%s folds to other rows than version %d recorded", name, commits[-1].version)
-        images = await advance({name: before.memories[name].image}, commits, self._ledger)
-        return await self._models.view(name, images[name])
 
     def followed_by(
         self,

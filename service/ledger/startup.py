@@ -11,9 +11,12 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
+from more_itertools import iterate
 from redis.exceptions import (
     AuthenticationError,
     AuthorizationError,
@@ -152,21 +155,21 @@ def _text(value: bytes | str) -> str:
 
 def _persistence_warnings(settings: Mapping[str, str], persistence: Mapping[str, object]) -> list[str]:
     """List how the server may lose acknowledged edits; without `settings`, INFO's `persistence` alone shows it."""
-    if not settings and persistence.get("aof_enabled") == 0:
+    is_off = settings.get("appendonly") != "yes" if settings else persistence.get("aof_enabled") == 0
+    if is_off:
         return ["appendonly is not yes: an acknowledged edit can be lost; set it in the server"]
     if not settings:
         return ["the server does not show its settings: make sure of appendonly yes and appendfsync always"]
-    warnings = []
-    if settings.get("appendonly") != "yes":
-        warnings.append("appendonly is not yes: an acknowledged edit can be lost; set it in the server")
-    elif settings.get("appendfsync") != "always":
-        warnings.append("appendfsync is not always: a crash of the machine can lose the last second of edits")
-    return warnings
+    if settings.get("appendfsync") != "always":
+        return ["appendfsync is not always: a crash of the machine can lose the last second of edits"]
+    return []
 
 
 def _replication_warning(settings: Mapping[str, str]) -> str:
-    risk = "a server with replicas acknowledges an edit before a replica has it"
-    risk += ", and a master that dies can take it along"
+    risk = (
+        "a server with replicas acknowledges an edit before a replica has it, "
+        "and a master that dies can take it along"
+    )
     if settings.get("min-replicas-to-write", "0") == "0":
         return f"{risk}: min-replicas-to-write 1 makes that rare, not impossible"
     return f"{risk}, though min-replicas-to-write makes that rare"
@@ -180,11 +183,7 @@ async def wait_for_ledger(step: Callable[[], Awaitable[T]], process: str) -> T:
             return await step()
         except LedgerUnavailable as error:
             # A server that answers and refuses us is not away, nor is one whose data is from a newer Errata.
-            causes: list[BaseException] = []
-            cause = error.__cause__
-            while cause is not None:
-                causes.append(cause)
-                cause = cause.__cause__
+            causes = [*takewhile(bool, iterate(attrgetter("__cause__"), error.__cause__))]
             if not causes or any(isinstance(cause, REFUSALS) for cause in causes):
                 raise
             if time.monotonic() - last_logged >= LOG_EVERY_S:

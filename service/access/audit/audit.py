@@ -117,7 +117,11 @@ class Audit:
         await self._merger.write_due()
         written_by = None if filter.until is None else filter.until + WINDOW_S
         start, end = _first_id(filter.since, "-"), f"({before}" if before else _first_id(written_by, "+")
-        pending = [entry for entry in self._pending() if before is None or entry.place < _parse_id(before)]
+        counts = [  # entries that this process has yet to write
+            Entry(f"{round(1e3 * (call.last_at or 0.0))}-{number}", call, pending=True)
+            for number, call in enumerate(self._merger.pending(), FIRST_PENDING)
+        ]
+        pending = [e for e in reversed(counts) if before is None or e.place < _parse_id(before)]
         entries: list[Entry] = []
         n_scanned = 0
         async for entry in self._merge(start, end, backwards=True, pending=pending):
@@ -158,14 +162,6 @@ class Audit:
                 )
             await writes.execute()
         return len(missing)
-
-    def _pending(self) -> Sequence[Entry]:
-        """Return entries that this process has yet to write, the newest first."""
-        entries = [
-            Entry(f"{round(1e3 * (call.last_at or 0.0))}-{number}", call, pending=True)
-            for number, call in enumerate(self._merger.pending(), FIRST_PENDING)
-        ]
-        return entries[::-1]
 
     async def _merge(
         self, start: str, end: str, backwards: bool = False, pending: Sequence[Entry] = ()

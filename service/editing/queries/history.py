@@ -160,27 +160,24 @@ def _list_changes(state: EditorState, memory: str) -> wire.ActiveEditList:
     """List the changes of one memory, in its own fields; answers and facts are in the whole list alone."""
     if memory not in state.memories:
         raise NotFound(f"there is no memory {memory!r} here: there is {', '.join(state.memories)}")
-    edits = [
-        _describe_change(state, record, note)
-        for record in state.active_records.in_order
-        if record.memory == memory and isinstance(note := read_note(record), ChangeNote)
-    ]
+    edits = []
+    for record in state.active_records.in_order:
+        if record.memory == memory and isinstance(note := read_note(record), ChangeNote):
+            commit = fold.find(state.commits, version_of(record))
+            edits.append(
+                wire.ActiveEdit(
+                    id=record.id,
+                    version=commit.version,
+                    edit={"memory": record.memory, "kind": record.method, "change": dict(note.change)},
+                    author=commit.author,
+                    message=commit.message,
+                )
+            )
     if len(edits) > MAX_ITEMS:
         raise TooLarge(
             f"there are more than {MAX_ITEMS:,} changes: make a backup (errata backup)", limit=MAX_ITEMS
         )
     return wire.ActiveEditList(version=state.version, edits=edits)
-
-
-def _describe_change(state: EditorState, record: EditRecord, note: ChangeNote) -> wire.ActiveEdit:
-    commit = fold.find(state.commits, version_of(record))
-    return wire.ActiveEdit(
-        id=record.id,
-        version=commit.version,
-        edit={"memory": record.memory, "kind": record.method, "change": dict(note.change)},
-        author=commit.author,
-        message=commit.message,
-    )
 
 
 @CompareVersions.handler

@@ -59,9 +59,8 @@ class ValkeyFiles:
             if self.socket.parent != self.folder:
                 create_private_folder(self.socket.parent)
         except OSError as error:
-            advice = "give Errata a folder that nothing else uses"
             raise LedgerUnavailable(
-                f"{self.folder} cannot be used for the ledger: {error}; {advice}"
+                f"{self.folder} cannot be used for the ledger: {error}; give Errata a folder that nothing else uses"
             ) from error
 
     def write_config(self) -> None:
@@ -139,8 +138,10 @@ class ValkeyFiles:
     def explain_end(self, log_offset: int) -> str:
         """Return why the server ended: zeros at the end of its data, or the words of its log after an offset."""
         if padding := self.find_padding():
-            advice = "start once with --repair-log, which cuts them off: no acknowledged edit is in them"
-            return f"{padding[0]} ends in {padding[2]:,} zero bytes, as a crash of the machine may leave: {advice}"
+            return (
+                f"{padding[0]} ends in {padding[2]:,} zero bytes, as a crash of the machine may leave: "
+                "start once with --repair-log, which cuts them off: no acknowledged edit is in them"
+            )
         words = self.last_log_lines(log_offset)
         if DAMAGE in words:
             return f"{words} / That cuts off edits after the damage. Restore a backup into an empty folder instead"

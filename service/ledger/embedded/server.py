@@ -137,7 +137,7 @@ class EmbeddedValkey:
             with self._files.log.open("ab") as log:
                 log_offset = log.tell()
                 self._process = subprocess.Popen(
-                    [str(_binary()), self._files.config_pattern],
+                    [str(get_binary_path()), self._files.config_pattern],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
@@ -145,6 +145,11 @@ class EmbeddedValkey:
                     pass_fds=[self._server_lock.fileno],
                     start_new_session=True,  # Ctrl-C must not end the server, which ends last
                 )
+        except ValkeyBinaryNotFoundError as error:
+            raise LedgerUnavailable(
+                "there is no embedded Valkey for this machine: "
+                "start a Redis or Valkey yourself and name it in ERRATA_REDIS_URL"
+            ) from error
         except OSError as error:
             raise LedgerUnavailable(f"the embedded Valkey cannot be started: {error}") from error
         self._server_lock.hand_over()
@@ -159,13 +164,3 @@ class EmbeddedValkey:
         why = f"did not answer for {START_LIMIT_S:g} s" if self.alive else "ended at once"
         reason = self._files.explain_end(log_offset)
         raise LedgerUnavailable(f"the embedded Valkey in {self._files.folder} {why}: {reason}")
-
-
-def _binary() -> Path:
-    try:
-        return Path(get_binary_path())
-    except ValkeyBinaryNotFoundError as error:
-        raise LedgerUnavailable(
-            "there is no embedded Valkey for this machine: "
-            "start a Redis or Valkey yourself and name it in ERRATA_REDIS_URL"
-        ) from error

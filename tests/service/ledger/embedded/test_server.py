@@ -112,7 +112,7 @@ def test_a_start_that_failed_can_be_tried_again(tmp_path: Path, monkeypatch: pyt
     server = EmbeddedValkey(tmp_path).start()
     kill(pid_of(server))
     with monkeypatch.context() as broken:
-        broken.setattr(server_module, "_binary", lambda: tmp_path / "missing")
+        broken.setattr(server_module, "get_binary_path", lambda: tmp_path / "missing")
         for _ in range(2):
             with pytest.raises(LedgerUnavailable, match=r"cannot be started: .*missing"):
                 server.revive()
