@@ -58,11 +58,6 @@ class Backup:
         await self.ledger.check_restored(await self.ledger.head())
         return seal(self._members(checkpoints))
 
-    async def restore(
-        self, file: BinaryIO, checkpoints: Mapping[str, str], with_keys: bool = False
-    ) -> RestoreReceipt:
-        return await Restore(self.ledger, self.keys, self.audit, checkpoints, with_keys).run(file)
-
     async def _members(self, checkpoints: Mapping[str, str]) -> AsyncIterator[tuple[str, bytes]]:
         """Yield the members in the order in which a restore reads them."""
         version, digest = await self.ledger.end()
@@ -106,23 +101,15 @@ class Backup:
                 yield f"{members.REPORTS}{commits[0].version:010}", lines
             last = commits[-1].version
 
-
-def _lines(texts: Sequence[str]) -> bytes:
-    return "".join(text + "\n" for text in texts).encode()
-
-
-@dataclass(frozen=True)
-class Restore:
-    ledger: RedisLedger  # the ledger to restore into
-    keys: KeyStore  # the issued keys
-    audit: Audit
-    checkpoints: Mapping[str, str]  # memory -> its checkpoint in this service
-    # True restores keys so that they work; otherwise each works only after it is rotated, so that the maker
-    # of a file gains no access
-    with_keys: bool = False
-
-    async def run(self, file: BinaryIO) -> RestoreReceipt:
+    async def restore(
+        self, file: BinaryIO, checkpoints: Mapping[str, str], with_keys: bool = False
+    ) -> RestoreReceipt:
         """Restore everything.
+
+        Args:
+            checkpoints: Memory -> its checkpoint in this service.
+            with_keys: Whether keys work at once; otherwise each works only after it is rotated, so that the maker of a
+                file gains no access.
 
         Raises:
             InvalidInput, LedgerNotEmpty: Nothing was written.
@@ -130,7 +117,7 @@ class Restore:
         """
         backup = await asyncio.to_thread(VerifiedBackup.open, file)
         for memory, checkpoint in backup.about.checkpoints.items():
-            running = self.checkpoints.get(memory)
+            running = checkpoints.get(memory)
             if running is not None and running != checkpoint:
                 raise InvalidInput(
                     f"the rows of {memory} in this backup were written on checkpoint {checkpoint}, "
@@ -145,7 +132,9 @@ class Restore:
             )
         is_whole = await self.ledger.begin_restore(backup.about.version, n_present)
         await self._restore_rows(backup, n_present)
-        n_calls, n_keys, n_tags = await self._restore_surroundings(backup) if is_whole else (0, 0, 0)
+        n_calls, n_keys, n_tags = (
+            await self._restore_surroundings(backup, with_keys) if is_whole else (0, 0, 0)
+        )
         async for commits in iterate_in_thread(backup.commits()):
             for commit in commits:
                 if commit.version > n_present:
@@ -155,24 +144,31 @@ class Restore:
             version=version, commits=version - n_present, tags=n_tags, keys=n_keys, audit=n_calls
         )
 
-    async def _restore_surroundings(self, backup: VerifiedBackup) -> tuple[int, int, int]:
+    async def _restore_surroundings(self, backup: VerifiedBackup, with_keys: bool) -> tuple[int, int, int]:
         """Restore reports, review dates, calls, keys and tags, and count the last three.
 
         A ledger that was not empty gets none.
         """
-        async for batch in iterate_in_thread(backup.reports()):
+        async for batch in iterate_in_thread(backup.lines(members.REPORTS)):
             for report in batch:
                 await Reports(self.ledger.connection).put(report)
-        async for reviews in iterate_in_thread(backup.reviews()):
+        async for reviews in iterate_in_thread(backup.lines(members.REVIEWS)):
             await Reviews(self.ledger.connection).put(reviews)
-        calls = [await self.audit.restore(entries) async for entries in iterate_in_thread(backup.calls())]
+        calls = [
+            await self.audit.restore(entries)
+            async for entries in iterate_in_thread(backup.lines(members.AUDIT))
+        ]
         keys = [
-            await self.keys.restore(key if self.with_keys else key.without_secrets())
-            async for batch in iterate_in_thread(backup.keys())
+            await self.keys.restore(key if with_keys else key.without_secrets())
+            async for batch in iterate_in_thread(backup.lines(members.KEYS))
             for key in batch
         ]
         store = Tags(self.ledger.connection)
-        tags = [await store.restore(t) async for batch in iterate_in_thread(backup.tags()) for t in batch]
+        tags = [
+            await store.restore(t)
+            async for batch in iterate_in_thread(backup.lines(members.TAGS))
+            for t in batch
+        ]
         return sum(calls), sum(keys), sum(tags)
 
     async def _restore_rows(self, backup: VerifiedBackup, n_present: int) -> None:
@@ -185,3 +181,7 @@ class Restore:
             await block_store.store(self.ledger.connection, blocks)
         async for batch in iterate_in_thread(backup.import_rows(missing)):
             await imports.store(batch)
+
+
+def _lines(texts: Sequence[str]) -> bytes:
+    return "".join(text + "\n" for text in texts).encode()

@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, BinaryIO, TypeVar
+from itertools import starmap
+from typing import Any, BinaryIO
 
-from more_itertools import chunked
+from more_itertools import chunked, consume
 from pydantic import ValidationError
 from pydantic_core import from_json
 
@@ -40,10 +41,25 @@ from service.ledger.commit import Commit
 from service.ledger.reports import StoredReport
 from service.ledger.tags import Tag
 
-T = TypeVar("T")
-
-
 LACKS_ROWS = "this backup lacks rows that its commits name: make it again"
+
+
+def _read_call(line: bytes) -> Entry:
+    id, call = from_json(line)  # json.loads knows no end of nesting but Python's own
+    entry = Entry(id, Call.model_validate(call))
+    if entry.place == (0, 0):
+        raise ValueError(f"{id!r} is no id of an entry")
+    return entry
+
+
+# What a line of these members says, by the beginning of their names
+PARSERS: Mapping[str, Callable[[bytes], Any]] = {
+    KEYS: ApiKey.model_validate_json,
+    TAGS: Tag.model_validate_json,
+    REPORTS: StoredReport.model_validate_json,
+    REVIEWS: Review.model_validate_json,
+    AUDIT: _read_call,
+}
 
 
 @dataclass(frozen=True)
@@ -87,9 +103,8 @@ class VerifiedBackup:
         backup = VerifiedBackup(
             archive, about, digests[1:], import_versions, _verify_rows(archive, row_digests)
         )
-        for part in (backup.keys, backup.tags, backup.reports, backup.reviews, backup.calls):
-            for _ in part():
-                pass
+        for prefix in PARSERS:
+            consume(backup.lines(prefix))
         return backup
 
     def commits(self) -> Iterator[list[Commit]]:
@@ -98,8 +113,7 @@ class VerifiedBackup:
             yield [Commit.decode(line) for line in data.splitlines()]
 
     def blocks(self) -> Iterator[list[Block]]:
-        blocks = (_read_block(*member) for member in self.archive.members(BLOCKS))
-        return chunked(blocks, block_store.BLOCKS_PER_CALL)
+        return chunked(starmap(_read_block, self.archive.members(BLOCKS)), block_store.BLOCKS_PER_CALL)
 
     def import_rows(self, imports: Container[str]) -> Iterator[list[tuple[str, bytes]]]:
         """Yield key and content of the rows of these imports, in batches."""
@@ -110,26 +124,11 @@ class VerifiedBackup:
         )
         return chunked(import_rows, block_store.BLOCKS_PER_CALL)
 
-    def keys(self) -> Iterator[list[ApiKey]]:
-        return self._read_lines(KEYS, ApiKey.model_validate_json)
-
-    def tags(self) -> Iterator[list[Tag]]:
-        return self._read_lines(TAGS, Tag.model_validate_json)
-
-    def reports(self) -> Iterator[list[StoredReport]]:
-        return self._read_lines(REPORTS, StoredReport.model_validate_json)
-
-    def reviews(self) -> Iterator[list[Review]]:
-        return self._read_lines(REVIEWS, Review.model_validate_json)
-
-    def calls(self) -> Iterator[list[Entry]]:
-        """Yield the calls of the admin routes, the oldest first, in batches."""
-        return self._read_lines(AUDIT, _read_call)
-
-    def _read_lines(self, prefix: str, parse: Callable[[bytes], T]) -> Iterator[list[T]]:
+    def lines(self, prefix: str) -> Iterator[list[Any]]:
+        """Yield what the lines of a kind of members say, one of PARSERS, a member at a time."""
         for name, data in self.archive.members(prefix):
             try:
-                yield [parse(line) for line in data.splitlines()]
+                yield [PARSERS[prefix](line) for line in data.splitlines()]
             except (ValueError, TypeError, KeyError) as error:
                 raise InvalidInput(f"{name} of this backup cannot be read: make it again") from error
 
@@ -146,14 +145,6 @@ def _read_manifest(block: Block) -> Manifest:
         return read_manifest(block)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise InvalidInput(f"rows {block.digest} of this backup are no import: make it again") from error
-
-
-def _read_call(line: bytes) -> Entry:
-    id, call = from_json(line)  # json.loads knows no end of nesting but Python's own
-    entry = Entry(id, Call.model_validate(call))
-    if entry.place == (0, 0):
-        raise ValueError(f"{id!r} is no id of an entry")
-    return entry
 
 
 def _verify_rows(archive: Archive, digests: set[str]) -> Mapping[str, Sequence[str]]:

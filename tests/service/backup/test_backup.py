@@ -500,7 +500,7 @@ async def test_what_is_not_as_it_was_written_changes_nothing(old: Place, new: Pl
 
 
 async def test_rows_of_another_checkpoint_are_refused(old: Place, new: Place, tmp_path: Path) -> None:
-    from service.backup.backup import Restore
+    from service.backup.backup import Backup
 
     await old.errata.backup(tmp_path / "all.tar")
     about = _member(tmp_path / "all.tar", "errata.json")
@@ -513,9 +513,9 @@ async def test_rows_of_another_checkpoint_are_refused(old: Place, new: Place, tm
             else c
         ),
     )
-    restore = Restore(None, None, None, {"nkb/bank": "sha256:ours"})  # type: ignore[arg-type]
+    backup = Backup(None, None, None)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="sha256:ours"):
-        await restore.run(io.BytesIO(other))
+        await backup.restore(io.BytesIO(other), {"nkb/bank": "sha256:ours"})
 
 
 def test_every_bucket_is_in_the_chunk_that_says_so() -> None:
