@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal
 
 from errata.wire import Diff, FactChange, ImportedTriple, MemoryChange, Outcome
@@ -42,23 +41,25 @@ async def diff_versions(
 ) -> Diff:
     """Compare two versions."""
     versions, models = (older.version, newer.version), (older.models, newer.models)
-    active = older.active_records.in_order, newer.active_records.in_order
-    wordings = _edited_wordings(*active)
+    old, new = ({edit.id: edit for edit in side.active_records.in_order} for side in (older, newer))
+    all_edits = old | new
+    differing = sorted(
+        (edit for id, edit in all_edits.items() if (id in old) != (id in new)), key=lambda edit: edit.order
+    )
+    wordings = _edited_wordings(differing, new)
     asked_wordings = [wording for wording in wordings[-MAX_ASKED:] if wording.edit.model in models[0]]
     questions = [(wording.edit.model, [wording.question]) for wording in asked_wordings]
     answers = [await ask_all(side, questions) for side in models]
     changes = [_change(wording, answers) for wording in wordings]
     edits = {edit.id: edit for wording in asked_wordings for edit in (wording.old, wording.new) if edit}
-    on_both = {edit.id for edit in active[0]} & {edit.id for edit in active[1]}
-    common_edits = [edit for edit in active[1] if edit.id in on_both][-MAX_ASKED:]
+    common_edits = [edit for id, edit in new.items() if id in old][-MAX_ASKED:]
     effects = await side_effects.measure(list(edits.values()), *models, versions, common_edits)
-    facts, memory_changes = _changes_without_question(*active)
-    triples = [edit for edit in _only_on_one_side(*active) if edit.model in models[0]]
+    facts, memory_changes = _changes_without_question(differing, new)
+    triples = [edit for edit in differing if edit.triple is not None and edit.model in models[0]]
     if triples:
         views = [side[triples[0].model].memories[triples[0].memory].view for side in models]
         facts += await diff_facts(triples, (views[0], views[1]), bundle.lookup)
-        orders = {edit.id: edit.order for edit in chain(*active)}
-        facts.sort(key=lambda fact: orders[fact.edit])
+        facts.sort(key=lambda fact: all_edits[fact.edit].order)
     before, after = (
         {name: m.image.checksum for model in side.values() for name, m in model.memories.items()}
         for side in models
@@ -76,23 +77,23 @@ async def diff_versions(
     )
 
 
-def _edited_wordings(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> list[EditedWording]:
-    """Return, in ledger order, each wording that only one side edits or that the sides edit differently."""
-    on_both = {edit.id for edit in old} & {edit.id for edit in new}
-    before, after = (  # model and plain wording -> the wording, and the last edit that has it
-        {
-            (edit.model, normalize_question(wording)): (wording, edit)
-            for edit in side
-            if edit.id not in on_both
-            for wording in edit.wordings
-        }
-        for side in (old, new)
-    )
-    questions = {key: wording for key, (wording, _) in {**before, **after}.items()}
-    no_owner = ("", None)
+def _edited_wordings(differing: Sequence[EditRecord], new: Collection[str]) -> list[EditedWording]:
+    """Return, in ledger order, each wording that only one side edits or that the sides edit differently.
+
+    Args:
+        differing: The edits that only one side has, in ledger order.
+        new: Ids of the edits of the newer side.
+    """
+    # On each side, the wordings by model and plain wording, and the last edit that has each
+    sides: tuple[dict[tuple[str, str], EditRecord], ...] = ({}, {})
+    questions: dict[tuple[str, str], str] = {}
+    for edit in sorted(differing, key=lambda edit: edit.id in new):
+        for wording in edit.wordings:
+            key = edit.model, normalize_question(wording)
+            questions[key] = wording
+            sides[edit.id in new][key] = edit
     wordings = [
-        EditedWording(question, before.get(key, no_owner)[1], after.get(key, no_owner)[1])
-        for key, question in questions.items()
+        EditedWording(question, *(side.get(key) for side in sides)) for key, question in questions.items()
     ]
     return sorted(wordings, key=lambda wording: wording.edit.order)
 
@@ -111,25 +112,17 @@ def _change(wording: EditedWording, answers: Sequence[Mapping[str, Answers]]) ->
     )
 
 
-def _only_on_one_side(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> list[EditRecord]:
-    """Return the edits with a triple that only one side has, in ledger order."""
-    before, after = ({edit.id: edit for edit in side} for side in (old, new))
-    edits = (edit for id, edit in (before | after).items() if (id in before) != (id in after))
-    return sorted((edit for edit in edits if edit.triple is not None), key=lambda edit: edit.order)
-
-
 def _changes_without_question(
-    old: Sequence[EditRecord], new: Sequence[EditRecord]
+    differing: Sequence[EditRecord], new: Collection[str]
 ) -> tuple[list[FactChange], list[MemoryChange]]:
-    """Return the imports, definitions and memories' own changes that only one side has, in ledger order."""
-    before, after = ({edit.id: edit for edit in side} for side in (old, new))
+    """Return the imports, definitions and memories' own changes among edits that only one side has."""
     facts: list[FactChange] = []
     memory_changes: list[MemoryChange] = []
-    for edit in sorted((before | after).values(), key=lambda edit: edit.order):
+    for edit in differing:
         note = read_note(edit)
-        if note is None or edit.triple is not None or (edit.id in before and edit.id in after):
+        if note is None or edit.triple is not None:
             continue
-        change: Literal["added", "removed"] = "added" if edit.id in after else "removed"
+        change: Literal["added", "removed"] = "added" if edit.id in new else "removed"
         if isinstance(note, ChangeNote):
             memory_changes.append(
                 MemoryChange(
