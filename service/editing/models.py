@@ -180,9 +180,11 @@ class ModelAtVersion:
 
     async def routing(self) -> Routing:
         if self._routing is None:
-            misroutes = None
-            if isinstance(self.system, Routes):
-                misroutes = await self.run(self.system.find_misrouted, self.views)
+            misroutes = (
+                await self.run(self.system.find_misrouted, self.views)
+                if isinstance(self.system, Routes)
+                else None
+            )
             self._routing = Routing(misroutes, [memory.image for memory in self.memories.values()])
         return self._routing
 
@@ -195,21 +197,27 @@ class ModelAtVersion:
 
     async def route(self, questions: Sequence[str]) -> list[str | None]:
         """Return the edit that answers each question; None if only asking tells."""
-        if isinstance(self.system, Routes):
-            return await self._look(self.system.route, questions)
-        return [None] * len(questions)
+        return (
+            await self._look(self.system.route, questions)
+            if isinstance(self.system, Routes)
+            else [None] * len(questions)
+        )
 
     async def find_same(self, questions: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the active edits that a new edit of each question would replace."""
-        if isinstance(self.system, Routes):
-            return await self._look(self.system.find_same, questions)
-        return [()] * len(questions)
+        return (
+            await self._look(self.system.find_same, questions)
+            if isinstance(self.system, Routes)
+            else [()] * len(questions)
+        )
 
     async def find_nearest(self, questions: Sequence[str]) -> list[NearbyEdit | None]:
         """Return the edit that each question most probably asks for; always None for a system without a scope."""
-        if isinstance(self.system, HasScope):
-            return await self._look(self.system.find_nearest, questions)
-        return [None] * len(questions)
+        return (
+            await self._look(self.system.find_nearest, questions)
+            if isinstance(self.system, HasScope)
+            else [None] * len(questions)
+        )
 
     async def ask_the_same(self, questions: Sequence[str]) -> list[bool]:
         """Return whether each question asks for the fact of an edit as surely as one that a new edit replaces."""

@@ -1,7 +1,7 @@
 """The one writer, which takes a commit through these stages; each returns one frozen value.
 
     plan.build       Build        the draft on the newest version, every memory folded with it
-    evaluate         Evaluation   the report: expectations, fact tests, capacity; with `strict` all of it
+    evaluate         Report       the report: expectations, fact tests, capacity; with `strict` all of it
     check            -            refuses an edit that does not hold or fit, or (strict) breaks a test
     append           Commit       compare-and-append in the ledger; all again when another writer was faster
 
@@ -69,12 +69,6 @@ class Order:
     @property
     def owner(self) -> str:
         return self.author if self.key_owner is None else self.key_owner
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    build: Build
-    report: Report
 
 
 @dataclass(frozen=True)
@@ -179,20 +173,21 @@ class Pipeline:
         check_day(order.review)  # the receipt of a request that is repeated after its day comes first
         if order.expected_version is not None and order.expected_version != state.version:
             raise StaleVersion.at(current=state.version, expected=order.expected_version)
-        evaluation = await self._evaluate(await plan.build(state, self._builder, timings), order, timings)
+        draft = await plan.build(state, self._builder, timings)
+        build, report = await self._evaluate(draft, order, timings)
         if order.dry_run:
-            return Result(None, evaluation.report.model_dump(mode="json"))
-        check_expectations(evaluation.build.draft, evaluation.report)
-        if evaluation.build.draft.records:  # a revert is never refused for lack of slots
-            self._evaluator.budget.check(evaluation.build.memories.values())
+            return Result(None, report.model_dump(mode="json"))
+        check_expectations(build.draft, report)
+        if build.draft.records:  # a revert is never refused for lack of slots
+            self._evaluator.budget.check(build.memories.values())
         if order.strict:
-            check_tests(evaluation.report)
-            check_other_answers(evaluation.build.draft, evaluation.report)
-            check_names(evaluation.report)
-        return await self._append(plan, order, evaluation, timings)
+            check_tests(report)
+            check_other_answers(build.draft, report)
+            check_names(report)
+        return await self._append(plan, order, build, report, timings)
 
-    async def _evaluate(self, build: Build, order: Order, timings: Timings) -> Evaluation:
-        """Measure a draft: all of it if that may refuse the commit, or if there will be none."""
+    async def _evaluate(self, build: Build, order: Order, timings: Timings) -> tuple[Build, Report]:
+        """Note what a draft replaces, and measure it: all if that may refuse the commit, or if there will be none."""
         version = build.state.version + 1
         with timings.part("report"):
             build = await note_present_answers(await mark_superseded(build))
@@ -201,12 +196,14 @@ class Pipeline:
                 report = await self._evaluator.complete(build, report, None if order.dry_run else version)
             else:
                 report = begin(report, version)
-        return Evaluation(build, report.model_copy(update={"timings": timings.to_wire()}))
+        return build, report.model_copy(update={"timings": timings.to_wire()})
 
-    async def _append(self, plan: Plan, order: Order, evaluation: Evaluation, timings: Timings) -> Result:
+    async def _append(
+        self, plan: Plan, order: Order, build: Build, report: Report, timings: Timings
+    ) -> Result:
         """Compare and append; a commit that an earlier request with the same key made counts as this one."""
-        commit, blocks = _commit(plan, order, evaluation)
-        build, key = evaluation.build, order.idempotency_key
+        commit, blocks = _commit(plan, order, build, report)
+        key = order.idempotency_key
         with timings.part("commit"):
             if order.review is not None:
                 await self._reviews.put(
@@ -230,8 +227,8 @@ class Pipeline:
         self._builder.materials.add(build.draft.materials)
         state = self._builder.followed_by(build.state, [commit], build.memories, build.models)
         self._store_manifest(self._learn(state))
-        if evaluation.report.report_state == MEASURING:
-            self._later.add(state, build, evaluation.report)
+        if report.report_state == MEASURING:
+            self._later.add(state, build, report)
         return Result(commit, commit.report)
 
     async def _is_own(self, version: int, commit: Commit) -> bool:
@@ -270,12 +267,12 @@ class Pipeline:
             log.warning("the manifest of version %d has to wait: %s", version, error.detail)
 
 
-def _commit(plan: Plan, order: Order, evaluation: Evaluation) -> tuple[Commit, list[Block]]:
+def _commit(plan: Plan, order: Order, build: Build, report: Report) -> tuple[Commit, list[Block]]:
     """Return the commit, and every block that it names."""
-    state, draft = evaluation.build.state, evaluation.build.draft
+    state, draft = build.state, build.draft
     writes: dict[str, Write] = {}
     blocks = [material.block for material in draft.materials]
-    for name, memory in evaluation.build.memories.items():
+    for name, memory in build.memories.items():
         delta = state.memories[name].image.delta_to(memory.image)
         if delta:
             puts = tuple((block.key, block.order, block.digest) for block in delta.puts)
@@ -292,7 +289,7 @@ def _commit(plan: Plan, order: Order, evaluation: Evaluation) -> tuple[Commit, l
         deactivates=draft.change.deactivates,
         target=draft.target,
         writes=writes,
-        report={**evaluation.report.model_dump(mode="json"), REQUEST: plan.request},
+        report={**report.model_dump(mode="json"), REQUEST: plan.request},
         previous=state.digest,
     )
     return commit, blocks

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from time import perf_counter
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakSet
 
 from cachetools import LRUCache
@@ -54,6 +54,8 @@ NAME_ID_PREFIX = "n:"  # prefix of an id that is made from the folded name of an
 
 log = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Entities: TypeAlias = dict[str, Entity | None]
 EntityRows: TypeAlias = dict[str, Row]  # statements about one entity, by the edit of their import
 InEdges: TypeAlias = Mapping[str, Sequence[InEdge]]  # facts that lead to an object, by its id
@@ -185,8 +187,7 @@ class Lookup:
             reach: How far the system reads around the entities of a question; None for these alone.
         """
         start = perf_counter()
-        is_short = sum(len(ask.question) for ask in asks) <= SHORT_CHARS
-        spans = self._link(asks) if is_short else await asyncio.to_thread(self._link, asks)
+        spans = await _run(sum(len(ask.question) for ask in asks) <= SHORT_CHARS, self._link, asks)
         linked_at = perf_counter()
         hits, misses = self._rows.hits, self._rows.misses
         linked_asks = list(zip(asks, spans, views, strict=True))
@@ -336,9 +337,7 @@ class Lookup:
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None
     ) -> dict[GraphView, dict[str, FirstFacts]]:
         rows = await self._read_rows(ids, unavailable)
-        if sum(map(len, ids.values())) <= FEW_ENTITIES:
-            return _fold_entities(rows)
-        return await asyncio.to_thread(_fold_entities, rows)
+        return await _run(sum(map(len, ids.values())) <= FEW_ENTITIES, _fold_entities, rows)
 
     async def _name_objects(
         self, entities: dict[GraphView, Entities], unavailable: ErrataError | None
@@ -367,9 +366,8 @@ class Lookup:
         for batch in chunked(ids, FEW_ENTITIES):
             rows = (await self._read_rows({view: set(batch)}, unavailable))[view]
             for id in batch:
-                made_label = Statement(
-                    LABEL, words_of(id), "", "default"
-                )  # by an import, for want of a label
+                # by an import, for want of a label
+                made_label = Statement(LABEL, words_of(id), "", "default")
                 names = {
                     edit: tuple(s for s in row.statements if s != made_label)
                     for edit, row in rows[id].items()
@@ -389,10 +387,8 @@ class Lookup:
         So a fact leads on to its object, whichever of the two was written first, and is a text again when the entity
         is taken back.
         """
-        if sum(map(len, entities.values())) <= FEW_ENTITIES:
-            namesakes = self._find_namesakes(entities)
-        else:
-            namesakes = await asyncio.to_thread(self._find_namesakes, entities)
+        is_small = sum(map(len, entities.values())) <= FEW_ENTITIES
+        namesakes = await _run(is_small, self._find_namesakes, entities)
         if not namesakes:
             return entities
         wanted_ids = {
@@ -462,6 +458,11 @@ class Lookup:
             }
             for view, view_ids in ids.items()
         }
+
+
+async def _run(is_small: bool, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run small work on the event loop, and other work in a thread."""
+    return work(*args, **kwargs) if is_small else await asyncio.to_thread(work, *args, **kwargs)
 
 
 def _find_objects(entity: Entity, view: GraphView) -> set[str]:

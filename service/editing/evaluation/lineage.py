@@ -266,6 +266,7 @@ async def mark_superseded(build: Build) -> Build:
             for edit in earlier.get(record.id, ())
             if record.id in (answer := answers[edit.model][edit.question]).edits and comes_out(record, answer)
         ]
-        notes = {**record.notes, "replaces": replaces} if replaces else record.notes
-        marked_records.append(replace(record, notes=notes) if replaces else record)
+        marked_records.append(
+            replace(record, notes={**record.notes, "replaces": replaces}) if replaces else record
+        )
     return replace(build, draft=replace(build.draft, records=tuple(marked_records)))

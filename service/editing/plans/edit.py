@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from errata.wire import EditItem, EditReport, EditRequest, FactItem, MemoryItem, RefusedEdit, RelationItem
 from errata.wire.wording import normalize_question
@@ -50,6 +50,9 @@ from service.ledger.fold import Change
 
 GRAPH_SAYS_SO = "the graph says so already; there is nothing to edit"
 
+# Requests without the newer fields keep the digest that they had before these existed.
+NEWER_FIELDS, NEWER_ITEM_FIELDS = {"options", "review"}, {"counterexamples", "replaces", "tests", "create"}
+
 R = TypeVar("R")
 GRAPH_ITEMS = (FactItem, RelationItem)  # kinds of items that write the graph
 
@@ -67,18 +70,10 @@ class EditPlan:
             for item in request.edits
         ]
         request = request.model_copy(update={"edits": items})
-        names = {"edits", "message", "method", "options", "review"}
-        content = request.model_dump(mode="json", include=names)
-        # Requests without the newer fields keep the digest that they had before these existed.
-        for name in ("options", "review"):
-            if not content[name]:
-                del content[name]
-        for item in content["edits"]:
-            for name in ("counterexamples", "replaces", "tests", "create"):
-                if not item.get(name, True):
-                    del item[name]
+        content = request.model_dump(mode="json", include={"message", "method", *NEWER_FIELDS})
+        content["edits"] = [_drop_empty(item.model_dump(mode="json"), NEWER_ITEM_FIELDS) for item in items]
         self.message = request.message
-        self.request = request_digest("edit", content)
+        self.request = request_digest("edit", _drop_empty(content, NEWER_FIELDS))
         self._dry_run = request.dry_run
         self._models = models
         self._items = request.edits
@@ -383,6 +378,11 @@ class EditPlan:
         detail = f"{len(refused):,} of {len(self._items):,} edits are refused"
         rest = reason if no_ops else "there is nothing to edit"
         return NothingToDo(f"{detail}; {rest}", version=state.version, refused=refused)
+
+
+def _drop_empty(fields: Mapping[str, Any], names: Set[str]) -> dict[str, Any]:
+    """Return the fields without those of these names that have no value."""
+    return {name: value for name, value in fields.items() if value or name not in names}
 
 
 def _method(options: Options) -> str:
