@@ -195,15 +195,19 @@ def find_contradictions(edits: Sequence[PlannedEdit]) -> Iterator[Contradiction]
 
 def mark_repetitions(edits: Sequence[PlannedEdit]) -> list[PlannedEdit]:
     """Return edits without contradictions in the order of the request, with repetitions marked."""
+    first_ids = {edit.id for first, edit, _ in _shared_wordings(edits) if first is edit}
     in_order = sorted(edits, key=lambda edit: edit.place)
-    first_edits: dict[tuple[str, ...], str] = {}
-    for edit in in_order:
-        for _, subject in _subjects(edit):
-            first_edits.setdefault((edit.model, edit.memory, *subject), edit.id)
-    first_ids = {*first_edits.values()}
     return [
         replace(edit, is_repetition=bool(edit.wordings) and edit.id not in first_ids) for edit in in_order
     ]
+
+
+def _shared_wordings(edits: Sequence[PlannedEdit]) -> Iterator[tuple[PlannedEdit, PlannedEdit, str]]:
+    """Yield for each wording of each edit the first edit that has it, the edit itself, and the wording."""
+    first_edits: dict[tuple[str, ...], PlannedEdit] = {}
+    for edit in sorted(edits, key=lambda edit: edit.place):
+        for wording, subject in _subjects(edit):
+            yield first_edits.setdefault((edit.model, edit.memory, *subject), edit), edit, wording
 
 
 def _subjects(edit: PlannedEdit) -> list[tuple[str, tuple[str, ...]]]:
