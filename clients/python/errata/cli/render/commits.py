@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.drawing import draw_page, make_table
+from errata.cli.render.drawing import draw_lines, draw_page, make_table
 from errata.cli.render.escaping import one_line
 from errata.cli.render.graph import (
     describe_act,
@@ -49,11 +49,11 @@ def draw_log(
 def _describe_commit(commit: wire.VersionSummary) -> str:
     if commit.kind != "edit":
         return _describe_undo(commit)
-    count, first = plural(commit.edits, "edit"), commit.first
-    if first is None:
-        return count
-    subject = shorten(describe_change(first.notes) or one_line(first.question), MAX_SUBJECT_LETTERS)
-    return ": ".join(filter(None, (count, subject + describe_act(first.notes))))
+    count, subject = plural(commit.edits, "edit"), ""
+    if commit.first is not None:
+        notes, question = commit.first.notes, one_line(commit.first.question)
+        subject = shorten(describe_change(notes) or question, MAX_SUBJECT_LETTERS) + describe_act(notes)
+    return f"{count}: {subject}" if subject else count
 
 
 def _describe_undo(commit: wire.VersionHead) -> str:
@@ -127,14 +127,12 @@ def _draw_writes(commit: wire.VersionDetail) -> RenderableType:
 def draw_diff(diff: wire.Diff, verbose: bool = False) -> RenderableType:
     """Draw what two versions answer differently, and the facts and changes that only one of them has."""
     parts: list[RenderableType] = [
-        Text(f"--- version {diff.from_version}", style="bold"),
-        Text(f"+++ version {diff.to_version}", style="bold"),
+        *draw_lines((f"--- version {diff.from_version}", "bold"), (f"+++ version {diff.to_version}", "bold")),
         *draw_outcomes(list_changes(diff.changes), 2),
+        *draw_lines(("the knowledge graph" if diff.facts else "", "cyan")),
     ]
-    if diff.facts:
-        parts.append(Text("the knowledge graph", style="cyan"))
-        for fact in diff.facts:
-            parts += [draw_fact_change(fact), *draw_triples(fact.rows, fact.triples, MAX_TRIPLES)]
+    for fact in diff.facts:
+        parts += [draw_fact_change(fact), *draw_triples(fact.rows, fact.triples, MAX_TRIPLES)]
     for memory in dict.fromkeys(change.memory for change in diff.memory_changes):
         changes = [change for change in diff.memory_changes if change.memory == memory]
         parts += [Text(memory, style="cyan"), *map(draw_memory_change, changes)]
@@ -146,11 +144,14 @@ def _summarize_diff(diff: wire.Diff, verbose: bool) -> str:
     memories = [memory for memory, differs in diff.checksums_differ.items() if differs]
     if not memories:
         return "The two versions are the same, bit for bit."
-    counts = [plural(len(diff.changes), "changed answer")]
-    counts += [plural(sum(fact.triples for fact in diff.facts), "fact")] if diff.facts else []
-    counts += [plural(len(diff.memory_changes), "other change")] if diff.memory_changes else []
+    n_facts, n_others = sum(fact.triples for fact in diff.facts), len(diff.memory_changes)
+    counts = [
+        plural(len(diff.changes), "changed answer"),
+        plural(n_facts, "fact") if diff.facts else "",
+        plural(n_others, "other change") if n_others else "",
+    ]
     rows = f"; rows differ in {', '.join(memories)}" if verbose else ""
-    return f"{', '.join(counts)}{rows}."
+    return f"{', '.join(filter(None, counts))}{rows}."
 
 
 def draw_tags(page: wire.TagList) -> RenderableType:

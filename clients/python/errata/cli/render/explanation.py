@@ -124,11 +124,9 @@ def format_number(value: object) -> str:
 
 def list_meanings(name: Json, labels: Mapping[str, str]) -> Rows:
     """Return the entities that bear a name, and how well each fits; the first is the chosen one."""
-    choice = name.get("chosen")
-    entity: Json = choice if isinstance(choice, dict) else {"id": choice}
-    id = _text(entity, "id")
-    label = _text(entity, "label") or labels.get(id, "") or id
-    meanings = [(_text(name, "text"), label, entity, "cyan")]
+    choice = {"id": _text(name, "chosen")}
+    label = labels.get(choice["id"], "") or choice["id"]
+    meanings: list[tuple[str, str, Json, str]] = [(_text(name, "text"), label, choice, "cyan")]
     meanings += [("", f"not {_text(other, 'label')}", other, "dim") for other in _rows(name, "others")]
     return [
         [

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.drawing import make_table
+from errata.cli.render.drawing import draw_lines, make_table
 from errata.cli.render.escaping import escape, one_line
 from errata.cli.render.text import plural
 
@@ -23,17 +23,17 @@ def describe_change(notes: Mapping[str, JsonValue]) -> str:
 
     A fact reads `Peru · capital · Cusco`. A relation, an import and a change of a memory's own kind have other words.
     """
-    if is_import(notes):
-        return f"import of {one_line(str(notes.get('source') or 'a stream'))}: {notes['triples']:,} triples"
-    if "define" in notes:
-        values = {"one": "holds one value", "many": "holds many values"}.get(str(notes.get("holds")))
-        clauses = [values] if values else []
-        clauses += [f"is called {notes['label']}"] if notes.get("label") else []
-        return one_line(f"{notes['define']} {' and '.join(clauses)}")
-    if "summary" in notes:
-        return one_line(str(notes["summary"]))
     parts = [notes.get(name) for name in ("subject", "relation", "object")]
-    return " · ".join(one_line(str(part)) for part in parts) if all(parts) else ""
+    text = " · ".join(one_line(str(part)) for part in parts) if all(parts) else ""
+    if is_import(notes):
+        text = f"import of {notes.get('source') or 'a stream'}: {notes['triples']:,} triples"
+    elif "define" in notes:
+        values = {"one": "holds one value", "many": "holds many values"}.get(str(notes.get("holds")), "")
+        label = f"is called {notes['label']}" if notes.get("label") else ""
+        text = f"{notes['define']} {' and '.join(filter(None, (values, label)))}"
+    elif "summary" in notes:
+        text = str(notes["summary"])
+    return one_line(text)
 
 
 def is_fact(notes: Mapping[str, JsonValue]) -> bool:
@@ -92,13 +92,13 @@ def group_facts(edits: Sequence[wire.EditReport]) -> list[list[wire.EditReport]]
     groups: list[list[wire.EditReport]] = []
     for edit in edits:
         fact = groups[-1][0] if groups else None
-        belongs = (
+        if (
             fact is not None
+            and is_fact(fact.notes)
             and not is_fact(edit.notes)
-            and bool(is_fact(fact.notes) and fact.question)
+            and fact.question
             and (fact.question, fact.answer) == (edit.question, edit.answer)
-        )
-        if belongs:
+        ):
             groups[-1].append(edit)
         else:
             groups.append([edit])
@@ -125,17 +125,15 @@ def draw_triples(
     """Draw the triples that replaced values or go against the edits of people, then the first `n_others`."""
     effects = [triple for triple in rows if triple.before or triple.by_hand]
     other_rows = [triple for triple in rows if not triple.before and not triple.by_hand][:n_others]
-    if not effects and not other_rows:
-        return []
     table = make_table(">line", "triple", "before", "by", ":red", indent=2)
     for triple in [*effects[:MAX_EFFECTS], *other_rows]:
-        name = f"{one_line(triple.subject)} · {one_line(triple.relation)} · {one_line(triple.object)}"
+        name = " · ".join(map(one_line, (triple.subject, triple.relation, triple.object)))
         origin = f"version {triple.version}, {triple.author}" if triple.version else ""
         state = "left out" if triple.is_left_out else "edited by hand" if triple.by_hand else ""
         table.add_row(f"{triple.line:,}", name, one_line(triple.before), origin, state)
-    n_more = n_triples - len(other_rows) - min(MAX_EFFECTS, len(effects))
-    rest = [Text(f"  and {plural(n_more, 'more triple')}", style="dim")] if other_rows and n_more > 0 else []
-    return [table, *rest]
+    n_more = n_triples - table.row_count if other_rows else 0
+    rest = f"  and {plural(n_more, 'more triple')}" if n_more > 0 else ""
+    return [table, *draw_lines((rest, "dim"))] if table.row_count else []
 
 
 def draw_entity_list(page: wire.EntityList) -> RenderableType:
@@ -159,16 +157,16 @@ def draw_entities(entities: Sequence[wire.EntityHead]) -> RenderableType:
 
 
 def draw_entity(entity: wire.EntityState) -> RenderableType:
-    parts: list[RenderableType] = [
-        Text.assemble((one_line(entity.label), "bold"), (f"  {entity.id}", "cyan"))
-    ]
-    if entity.aliases:
-        parts.append(Text.assemble(("also called ", "dim"), ", ".join(map(one_line, entity.aliases))))
-    if entity.description:
-        parts.append(Text(entity.description))
+    aliases = Text.assemble(("also called ", "dim"), ", ".join(map(one_line, entity.aliases)))
     count = plural(entity.degree, "fact") if entity.facts else "no facts"
     count += f" at version {entity.version}{_format_rest(entity.facts_left_out)}"
-    parts += [Text(count, style="dim"), Text(), _draw_facts(entity.facts)]
+    parts: list[RenderableType] = [
+        Text.assemble((one_line(entity.label), "bold"), (f"  {entity.id}", "cyan")),
+        *([aliases] if entity.aliases else []),
+        *draw_lines((entity.description, ""), (count, "dim")),
+        Text(),
+        _draw_facts(entity.facts),
+    ]
     if entity.removed_facts:
         title = f"\nSaid before{_format_rest(entity.removed_facts_left_out)}"
         parts += [Text(title, style="dim"), _draw_facts(entity.removed_facts)]
@@ -186,16 +184,17 @@ def _draw_facts(facts: Sequence[wire.EntityFact]) -> RenderableType:
     for fact in facts:
         label, name = one_line(fact.label), one_line(fact.relation)
         title = name if label in ("", name) else f"{label} ({name})"
-        since = f"since version {fact.added_in}" if fact.added_in else "from the base"
-        if isinstance(fact, wire.RemovedFact):
-            since = f"{since}, removed in version {fact.removed_in}"
-        origin = f"{since} · {fact.edit}" if fact.edit else since
-        origin = " · ".join([*describe_qualifiers(fact), origin])
         object_id = f"{fact.object_id} (by its name)" if fact.linked_text else fact.object_id
         object_name = "no label is known of " * fact.unlabelled + object_id
+        origin = " · ".join(filter(None, (*describe_qualifiers(fact), _describe_age(fact), fact.edit)))
         table.add_row("" if title == previous else title, one_line(fact.object), object_name, origin)
         previous = title
     return Padding.indent(table, 2)
+
+
+def _describe_age(fact: wire.EntityFact) -> str:
+    since = f"since version {fact.added_in}" if fact.added_in else "from the base"
+    return f"{since}, removed in version {fact.removed_in}" if isinstance(fact, wire.RemovedFact) else since
 
 
 def draw_document(document: wire.DocumentState) -> Text:

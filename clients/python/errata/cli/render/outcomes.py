@@ -79,28 +79,30 @@ def list_edit(edit: wire.EditReport, verbose: bool = False) -> list[Row]:
     """Return the question of an edit, the examples for and against it, its tests, and the questions around it."""
     if not edit.question:
         return []
-    expectation = f"(wanted: {edit.answer or 'no answer'})"
+    expectation, against = f"(wanted: {edit.answer or 'no answer'})", "(answered by this edit)"
     note = "" if edit.holds else expectation
     if edit.holds and "extends" in edit.notes:
         note = f"keeps what version {edit.notes['extends']} says"
-    rows = [Row(_of_edit(edit), edit.model, edit.holds, note)]
-    if edit.visitors is not None and edit.visitors.before != edit.before:
-        rows.append(Row(edit.visitors, "visitors"))
-    rows += [Row(o, "also", o.follows, "" if o.follows else expectation) for o in edit.paraphrases]
-    against = "(answered by this edit)"
-    rows += [Row(o, "not", not o.follows, against if o.follows else "") for o in edit.counterexamples]
-    rows += [Row(o, "test", o.follows) for o in edit.tests]
+    visitors = [edit.visitors] if edit.visitors and edit.visitors.before != edit.before else []
     near = [Row(o, note=_describe_near(o, verbose), has_answers=False) for o in edit.near_questions]
-    rows += [row._replace(label="near, follows too") for row in near if row.outcome.follows]
     stays = [row._replace(label="near, stays") for row in near if not row.outcome.follows]
-    return [*rows, *_shorten(stays, verbose), *_list_tried(edit.generated_paraphrases, verbose)]
+    return [
+        Row(_of_edit(edit), edit.model, edit.holds, note),
+        *(Row(o, "visitors") for o in visitors),
+        *(Row(o, "also", o.follows, "" if o.follows else expectation) for o in edit.paraphrases),
+        *(Row(o, "not", not o.follows, against if o.follows else "") for o in edit.counterexamples),
+        *(Row(o, "test", o.follows) for o in edit.tests),
+        *(row._replace(label="near, follows too") for row in near if row.outcome.follows),
+        *_shorten(stays, verbose),
+        *_list_tried(edit.generated_paraphrases, verbose),
+    ]
 
 
-def _of_edit(edit: wire.EditReport) -> Outcome:
-    before, after = edit.before, edit.after
-    if not edit.question:
-        before, after = before or EMPTY, after or EMPTY
-    return Outcome(question=edit.question or "the graph says", before=before, after=after)
+def _of_edit(edit: wire.EditReport, subject: str = "the graph says") -> Outcome:
+    """Return the outcome of the question of an edit, or of a change of the graph, which has a subject in its place."""
+    if edit.question:
+        return Outcome(question=edit.question, before=edit.before, after=edit.after)
+    return Outcome(question=subject, before=edit.before or EMPTY, after=edit.after or EMPTY)
 
 
 def _describe_near(near: Outcome, verbose: bool) -> str:
@@ -146,9 +148,7 @@ def list_undone(edits: Sequence[wire.EditReport]) -> list[Row]:
     """
     rows: dict[tuple[str, str | None, str | None], Row] = {}
     for edit in edits:
-        first = _of_edit(edit)
-        if not edit.question:
-            first = first.model_copy(update={"question": describe_change(edit.notes)})
+        first = _of_edit(edit, describe_change(edit.notes))
         has_answers = bool(edit.question or "object" in edit.notes)  # unlike a relation, an import, a rule
         # The edit may have lost its question before it was taken back, and whatever took it answers here, too
         is_overridden = edit.before == edit.after != edit.answer
@@ -156,8 +156,8 @@ def list_undone(edits: Sequence[wire.EditReport]) -> list[Row]:
             (first, "", edit.holds if has_answers else None),
             *((other, "also", other.follows) for other in edit.paraphrases),
         ):
-            note = "a later edit decides it" if is_overridden and edit.question else ""
-            note = note if outcome.before == outcome.after else ""
+            is_decided = is_overridden and edit.question and outcome.before == outcome.after
+            note = "a later edit decides it" if is_decided else ""
             note = f"(wanted: {edit.answer})" if good is False else note
             key = outcome.question, outcome.before, outcome.after
             rows[key] = Row(outcome, label, good, note, has_answers)
@@ -174,12 +174,12 @@ def list_tests(tests: Iterable[Outcome]) -> list[Row]:
 
 def list_changes(changes: Iterable[Outcome]) -> list[Row]:
     """Return the wordings of edits that two versions answer differently; one that was not measured is an edit's."""
-    rows = []
-    for change in changes:
-        names = {"before": change.before or NO_EDIT, "after": change.after or NO_EDIT}
-        row = change if change.is_measured else change.model_copy(update=names)
-        rows.append(Row(row, note=f"{change.edit} {change.model}".rstrip()))
-    return rows
+    return [Row(_name_absence(change), note=f"{change.edit} {change.model}".rstrip()) for change in changes]
+
+
+def _name_absence(change: Outcome) -> Outcome:
+    names = {"before": change.before or NO_EDIT, "after": change.after or NO_EDIT}
+    return change if change.is_measured else change.model_copy(update=names)
 
 
 def count_edits(tests: Iterable[Outcome]) -> str:

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.drawing import FLAGS, make_table
+from errata.cli.render.drawing import FLAGS, draw_lines, make_table
 from errata.cli.render.escaping import escape, one_line
 from errata.cli.render.graph import describe_act, describe_change, draw_triples, group_facts, is_fact
 from errata.cli.render.outcomes import (
@@ -41,9 +41,6 @@ def draw_receipt(
 ) -> RenderableType:
     """Draw the receipt of one change, whose `summary` says what the command did, e.g. `version 3 is taken back`."""
     report = receipt.report
-    parts = [*draw_head(receipt, summary)]
-    parts += draw_edits(report.edits, verbose) if receipt.kind == "edit" else draw_undone(report.edits)
-    parts += draw_details(report, receipt.kind)
     names_places = len(group_facts(report.edits)) > 1
     warnings = [
         (names_places * (edit.question or describe_change(edit.notes)), warning)
@@ -51,13 +48,16 @@ def draw_receipt(
         for warning in edit.warnings
         if warns
     ]
-    parts += summarize_warnings([*warnings, *(("", warning) for warning in report.capacity.warnings)])
-    if verbose:
-        timings, capacity = report.timings, report.capacity
-        costs = [f"all edits take {plural(capacity.slots_used, 'slot')} of {capacity.slots_reserved:,}"]
-        costs += [f"{name.removesuffix('_ms')} {milliseconds(ms)}" for name, ms in timings]
-        parts.append(Text(" · ".join(costs), style="dim"))
-    return Group(*parts)
+    capacity = report.capacity
+    costs = [f"all edits take {plural(capacity.slots_used, 'slot')} of {capacity.slots_reserved:,}"]
+    costs += [f"{name.removesuffix('_ms')} {milliseconds(ms)}" for name, ms in report.timings]
+    return Group(
+        *draw_head(receipt, summary),
+        *(draw_edits(report.edits, verbose) if receipt.kind == "edit" else draw_undone(report.edits)),
+        *draw_details(report, receipt.kind),
+        *summarize_warnings([*warnings, *(("", warning) for warning in capacity.warnings)]),
+        *draw_lines((" · ".join(costs) if verbose else "", "dim")),
+    )
 
 
 def draw_head(receipt: EditReceipt, summary: str) -> list[RenderableType]:
@@ -76,19 +76,17 @@ def draw_head(receipt: EditReceipt, summary: str) -> list[RenderableType]:
 
 def draw_replication(receipt: EditReceipt) -> Text:
     """Return which replicas have the version."""
-    replicas = receipt.replicas
-    if receipt.version is None:
-        return Text()
-    if receipt.all_applied:
-        return Text(" Every replica has it.")
-    if not replicas:
-        return Text(" The replicas were not waited for.", style="yellow")
-    late = [replica for replica in replicas if replica.version < receipt.version]
-    if not late:
-        return Text(" Not every replica is running now; each that starts will have it.", style="yellow")
-    count = f"{len(late)} of {plural(len(replicas), 'replica')}"
+    replicas, version = receipt.replicas, receipt.version or 0
+    if not version or receipt.all_applied:
+        return Text(" Every replica has it." if version else "")
+    late = [replica for replica in replicas if replica.version < version]
     names = ", ".join(f"{replica.replica} (at version {replica.version})" for replica in late)
-    return Text(f" {count} did not confirm it in time: {names}.", style="yellow")
+    state = "Not every replica is running now; each that starts will have it."
+    if not replicas:
+        state = "The replicas were not waited for."
+    elif late:
+        state = f"{len(late)} of {plural(len(replicas), 'replica')} did not confirm it in time: {names}."
+    return Text(f" {state}", style="yellow")
 
 
 def draw_effects(report: wire.Report) -> list[Text]:
@@ -142,16 +140,17 @@ def draw_details(report: wire.Report, kind: wire.Kind = "edit") -> list[Renderab
     ]
     same = [test for test in report.superseded_tests if test.follows and test not in successions]
     takes, broken = "This takes the place of", "Broken: {}, with another answer now:"
-    parts = draw_tests(f"{takes} {{}} that it was not told to replace:", "red", intruders)
-    parts += [Text(_advise(report, kind, intruders), style="dim")] if intruders else []
-    parts += draw_tests(f"{takes} {{}} with other questions, as it was told to:", "yellow", successions)
-    parts += draw_tests(broken, "red", report.broken_tests)
-    parts += draw_tests("Replaced: {}; to be back if this is taken back:", "yellow", same)
-    if report.edits_left_out:
-        count = f"{plural(report.edits_left_out, 'older edit')} of this commit are not listed here"
-        parts.append(Text(f"{count}: errata diff compares the versions.", style="yellow"))
-    parts += draw_other_answers(PACK, report) if report.side_effects else []
-    return parts
+    count = f"{plural(report.edits_left_out, 'older edit')} of this commit are not listed here"
+    omission = f"{count}: errata diff compares the versions."
+    return [
+        *draw_tests(f"{takes} {{}} that it was not told to replace:", "red", intruders),
+        *draw_lines((_advise(report, kind, intruders) if intruders else "", "dim")),
+        *draw_tests(f"{takes} {{}} with other questions, as it was told to:", "yellow", successions),
+        *draw_tests(broken, "red", report.broken_tests),
+        *draw_tests("Replaced: {}; to be back if this is taken back:", "yellow", same),
+        *draw_lines((omission if report.edits_left_out else "", "yellow")),
+        *(draw_other_answers(PACK, report) if report.side_effects else []),
+    ]
 
 
 def _advise(report: wire.Report, kind: wire.Kind, tests: Sequence[Outcome]) -> str:
@@ -173,11 +172,9 @@ def draw_edits(edits: Sequence[EditReport], verbose: bool = False) -> list[Rende
     by_memory = Counter(edit.memory for edit in edits)
     if len(by_memory) > 1:  # a fact is an edit of each memory
         count += ": " + ", ".join(f"{n:,} of {memory}" for memory, n in by_memory.items())
-    lines: list[RenderableType] = [Text(f"{count}."), *_draw_groups(failing[:MAX_SHOWN], verbose)]
-    if len(failing) > MAX_SHOWN:
-        rest = f"  and {len(failing) - MAX_SHOWN:,} more that do not: --json lists them"
-        lines.append(Text(rest, "dim"))
-    return lines
+    n_more = len(failing) - MAX_SHOWN
+    rest = f"  and {n_more:,} more that do not: --json lists them" if n_more > 0 else ""
+    return [Text(f"{count}."), *_draw_groups(failing[:MAX_SHOWN], verbose), *draw_lines((rest, "dim"))]
 
 
 def _draw_groups(edits: Sequence[EditReport], verbose: bool) -> list[RenderableType]:
@@ -185,17 +182,14 @@ def _draw_groups(edits: Sequence[EditReport], verbose: bool) -> list[RenderableT
     lines: list[RenderableType] = []
     rows: list[Row] = []
     for group in group_facts(edits):
-        edit = group[0]
-        if is_fact(edit.notes) or "summary" in edit.notes:
-            memory = "" if is_fact(edit.notes) else f"{edit.memory}: "
-            taken_for = f"  ({edit.notes['object_id']})" if edit.notes.get("object_id") else ""
-            title = f"  {memory}{describe_change(edit.notes)}"
-            lines += [
-                *draw_outcomes(rows),
-                Text.assemble(title, (taken_for, "cyan"), (describe_act(edit.notes), "dim")),
-            ]
-            rows = []
-        rows += list_fact(group, verbose) if is_fact(edit.notes) else list_edit(edit, verbose)
+        edit, notes = group[0], group[0].notes
+        if is_fact(notes) or "summary" in notes:
+            memory = "" if is_fact(notes) else f"{edit.memory}: "
+            object_id = f"  ({notes['object_id']})" if notes.get("object_id") else ""
+            title = f"  {memory}{describe_change(notes)}"
+            title_line = Text.assemble(title, (object_id, "cyan"), (describe_act(notes), "dim"))
+            lines, rows = [*lines, *draw_outcomes(rows), title_line], []
+        rows += list_fact(group, verbose) if is_fact(notes) else list_edit(edit, verbose)
     return [*lines, *draw_outcomes(rows)]
 
 
@@ -217,18 +211,17 @@ def summarize_warnings(warnings: Iterable[tuple[str, str]]) -> list[Text]:
     kinds: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for place, warning in dict.fromkeys(warnings):
         kinds[PARTICULARS.sub("...", warning)].append((place, warning))
-    lines: list[Text] = []
+    texts: list[str] = []
     for kind, members in sorted(kinds.items(), key=lambda pair: -len(pair[1])):
         n_more = len(members) - MAX_PLACES
         places = ", ".join(place for place, _ in members[:MAX_PLACES] if place)
         if len(members) > 1 and places:
             rest = f" and {n_more:,} more" if n_more > 0 else ""
-            texts = [f"warning, {plural(len(members), 'time')} ({places}{rest}): {kind}"]
+            texts.append(f"warning, {plural(len(members), 'time')} ({places}{rest}): {kind}")
         else:
-            texts = [f"warning{places and f' ({places})'}: {text}" for _, text in members[:MAX_PLACES]]
+            texts += [f"warning{places and f' ({places})'}: {text}" for _, text in members[:MAX_PLACES]]
             texts += [f"warning: {n_more:,} more of this kind"] if n_more > 0 else []
-        lines += [Text(f"  {escape(one_line(name_fields(text, FLAGS)))}", style="yellow") for text in texts]
-    return lines
+    return [Text(f"  {escape(one_line(name_fields(text, FLAGS)))}", style="yellow") for text in texts]
 
 
 def draw_import(receipt: wire.ImportReceipt, verbose: bool = False) -> RenderableType:
@@ -243,32 +236,29 @@ def draw_import(receipt: wire.ImportReceipt, verbose: bool = False) -> Renderabl
         "time": f"{seconds(counts.seconds)}{rate}" if verbose else "",
     }
     cells = [(Text(name, "dim"), text) for name, text in rows.items() if text]
-    table = make_table(rows=cells, indent=2)
-    summary = f"{triples} imported" if receipt.version else f"an import of {triples}"
-    parts = [*draw_head(receipt, summary), table]
-    parts += draw_triples(counts.rows, counts.triples)
-    parts += _draw_rejected(counts) if counts.rejected else []
-    parts += draw_details(receipt.report)
     warnings = (("", warning) for edit in receipt.report.edits for warning in edit.warnings)
-    return Group(*parts, *summarize_warnings(warnings))
+    return Group(
+        *draw_head(receipt, f"{triples} imported" if receipt.version else f"an import of {triples}"),
+        make_table(rows=cells, indent=2),
+        *draw_triples(counts.rows, counts.triples),
+        *(_draw_rejected(counts) if counts.rejected else []),
+        *draw_details(receipt.report),
+        *summarize_warnings(warnings),
+    )
 
 
 def _draw_rejected(counts: wire.ImportCounts) -> list[RenderableType]:
     verb = "was" if counts.rejected == 1 else "were"
     reasons = f": {_join_reasons(counts.rejected_by)}" if counts.rejected_by else ""
-    parts: list[RenderableType] = [
-        Text(f"{plural(counts.rejected, 'line')} {verb} rejected{reasons}", style="yellow")
+    lines, n_listed = counts.rejected_lines[:MAX_REJECTED_LINES], len(counts.rejected_lines)
+    rows = [(f"{line.line:,}", one_line(line.reason or line.code)) for line in lines]
+    n_more = counts.rejected - len(lines)
+    advice = f"; --rejected FILE writes the first {n_listed:,}" if n_listed > MAX_REJECTED_LINES else ""
+    return [
+        Text(f"{plural(counts.rejected, 'line')} {verb} rejected{reasons}", style="yellow"),
+        *([make_table(">line", "why it was rejected", rows=rows, indent=2)] if rows else []),
+        *draw_lines((f"  and {n_more:,} more{advice}" if n_more > 0 else "", "dim")),
     ]
-    if counts.rejected_lines:
-        lines = counts.rejected_lines[:MAX_REJECTED_LINES]
-        rows = [(f"{line.line:,}", one_line(line.reason or line.code)) for line in lines]
-        parts.append(make_table(">line", "why it was rejected", rows=rows, indent=2))
-    n_listed = len(counts.rejected_lines)
-    n_more = counts.rejected - min(n_listed, MAX_REJECTED_LINES)
-    if n_more > 0:
-        advice = f"; --rejected FILE writes the first {n_listed:,}" if n_listed > MAX_REJECTED_LINES else ""
-        parts.append(Text(f"  and {n_more:,} more{advice}", style="dim"))
-    return parts
 
 
 def _join_reasons(reasons: Mapping[str, int]) -> str:
