@@ -1,7 +1,8 @@
-"""What a person who waits for a long call sees: a bar, or a line now and then."""
+"""What a person who waits for a call sees: a spinner, a bar, or a line now and then."""
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Self
 
@@ -11,6 +12,7 @@ from rich.progress import (
     Progress,
     SpinnerColumn,
     TextColumn,
+    TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
@@ -27,17 +29,25 @@ PHASES = {  # the words of a phase, and its unit
     "checking": ("Checking", "lines"),
     "editing": ("Editing", "lines"),
 }
-EVERY_S = 10.0
+EVERY_S, PATIENCE_S = 10.0, 0.5
 
 
 class ProgressDisplay:
-    """A bar on a terminal, elsewhere a line every `EVERY_S`; a shorter call prints none."""
+    """On a terminal a bar, or a spinner with a title; elsewhere a line every `EVERY_S`; a shorter call prints none.
 
-    def __init__(self, err: Console) -> None:
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(12), TimeRemainingColumn())
-        self._progress = Progress(*columns, console=err, transient=True)
-        self._task = self._progress.add_task("", total=None)
+    Args:
+        title: Of a call that reports no progress, what it does.
+        patience_s: Seconds after which it appears.
+    """
+
+    def __init__(self, err: Console, title: str = "", patience_s: float = PATIENCE_S) -> None:
+        columns = (TimeElapsedColumn(),) if title else (BarColumn(12), TimeRemainingColumn())
+        text = TextColumn("{task.description}")
+        self._progress = Progress(SpinnerColumn(), text, *columns, console=err, transient=True)
+        self._task = self._progress.add_task(title, total=None)
         self._err, self._phase, self._last_line_s = err, "", time.monotonic()
+        self._timer = threading.Timer(patience_s, self._progress.start)
+        self._timer.daemon = True
 
     def update(self, event: wire.ImportProgress) -> None:
         if event.phase != self._phase:
@@ -52,11 +62,13 @@ class ProgressDisplay:
 
     def __enter__(self) -> Self:
         if self._err.is_interactive:
-            self._progress.start()
+            self._timer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
         if self._err.is_interactive:
+            self._timer.join()  # a display that is just starting must have started before it can be stopped
             self._progress.stop()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from rich.console import Console, RenderableType
 
 from errata import wire
 from errata.calls import Calls
+from errata.cli.progress import ProgressDisplay
 from errata.cli.render.escaping import make_printable
-from errata.cli.spinner import show_spinner
 from errata.cli.streams import Exit
 from errata.client import Errata
 from errata.request import Call, Reply, T_co
@@ -32,12 +31,10 @@ class Session:
     def calls(self) -> Calls:
         return self.errata.calls
 
-    def send(
-        self, call: Call[T_co], title: str, display: AbstractContextManager[object] | None = None
-    ) -> Reply[T_co]:
+    def send(self, call: Call[T_co], title: str, display: ProgressDisplay | None = None) -> Reply[T_co]:
         """Send a call, and show `title`, such as `Asking`, or the progress in `display` while a person waits."""
         try:
-            with display or show_spinner(self.err, title):
+            with display or ProgressDisplay(self.err, title):
                 return self.errata.send(call)
         except KeyboardInterrupt:
             if not call.reads and not call.sent_whole:

@@ -13,7 +13,7 @@ import pytest
 import typer
 from errata.cli.app import build_cli
 from errata.cli.key import find_key
-from errata.cli.spinner import show_spinner
+from errata.cli.progress import ProgressDisplay
 from fastapi.responses import PlainTextResponse
 from rich.console import Console
 from typer.testing import CliRunner
@@ -192,7 +192,7 @@ def shown_on(console: Console) -> str:
 
 
 def test_a_person_who_waits_is_told_for_what(terminal: Console) -> None:
-    with show_spinner(terminal, "Editing", patience_s=0.01):
+    with ProgressDisplay(terminal, "Editing", patience_s=0.01):
         deadline = time.monotonic() + 60
         while "Editing" not in shown_on(terminal):
             assert time.monotonic() < deadline, "no spinner came"
