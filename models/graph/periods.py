@@ -49,6 +49,12 @@ def is_possible(date: str) -> bool:
     return month <= _MONTHS and day <= (monthrange(leap, month)[1] if month else 0)
 
 
+def is_reversed(begin: str, end: str) -> bool:
+    """Return whether a period surely ends before it begins."""
+    first, last = find_bounds(begin), find_bounds(end)
+    return bool(first and last and last[1] < first[0])
+
+
 def holds(fact: Fact | Statement, as_of: str) -> bool:
     """Return whether a fact has begun and has not ended on a day, or on one of a month, a year or a decade.
 

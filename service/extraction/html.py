@@ -21,13 +21,15 @@ DECLARATION = re.compile(
     rb"""<(?:meta\s[^>]*?charset|\?xml\s[^>]*?encoding)\s*=\s*["']?\s*([^\s"'/>;]+)""", re.I
 )
 DECLARED_WITHIN = 1024
+COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)  # a declaration inside declares nothing
 # Ends after which a browser still shows what comes, and the parser does not read on
 ENDS = re.compile(r"</(?:body|html)\s*>", re.I)
 LONE_CP932 = re.compile("[\uf8f0-\uf8f3]")  # what Python's cp932 reads in bytes that Shift_JIS does not have
 # What a browser with scripts does not show, what an editor has struck out, and links from a figure to a note
 NOT_SHOWN = """
     //template | //noscript | //dialog[not(@open)] | //del | //s | //strike | //datalist
-    | //*[@hidden] | //input | //sup[.//a[contains(@href, '#') or @role='doc-noteref']]
+    | //*[@hidden] | //*[contains(@style, 'line-through')] | //input
+    | //sup[.//a[contains(@href, '#') or @role='doc-noteref']]
     | //a[@role='doc-noteref' or @*[name()='epub:type']='noteref' or contains(@class, 'footnote-ref')]
 """
 SMALL_TEXT = """
@@ -80,7 +82,7 @@ def decode(data: bytes, charset: str = "") -> str:
 
     A byte order mark counts first, then `charset`, then the page's declaration, then UTF-8 if it is that.
     """
-    declaration = DECLARATION.search(data[:DECLARED_WITHIN])
+    declaration = DECLARATION.search(COMMENT.sub(b"", data[:DECLARED_WITHIN]))
     label = charset or (declaration[1].decode("ascii", "replace") if declaration else "")
     encoding = webencodings.lookup(label)
     if encoding is None or encoding.name == "windows-1252":

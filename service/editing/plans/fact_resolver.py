@@ -18,7 +18,7 @@ from itertools import islice
 from errata.wire import Act, FactItem, RelationItem
 
 from models.graph.knowledge import WholeEntity
-from models.graph.periods import holds
+from models.graph.periods import UNKNOWN, holds, is_possible, is_reversed
 from models.graph.statement import (
     ALIAS,
     DESCRIPTION,
@@ -191,6 +191,7 @@ class FactResolver:
         relation = resolve_relation(item.relation, self.view)
         cardinality = self.holds.get(relation) or self.view.cardinality(relation)
         act: Act = item.act or ("set" if cardinality == "one" and not item.end else "add")
+        _check_dates(item, where)
         _check_name(item, relation, where)
         if not item.create:
             self._check_relation(item.relation, relation, f"{where}.relation")
@@ -398,6 +399,15 @@ def _removal(
     texts = {removed_value, *(text for text, id in statement_objects if not id)}
     removals = (Statement(relation, removed_value, id, "remove") for id in sorted(ids - {""}))
     return removed_value, (*removals, *(Statement(relation, text, "", "remove") for text in sorted(texts)))
+
+
+def _check_dates(item: FactItem, where: str) -> None:
+    for name, text in (("begin", item.begin), ("end", item.end), ("time", item.time)):
+        if text not in ("", UNKNOWN) and not is_possible(text):
+            raise InvalidInput(f"{where}.{name}: the calendar has no {text}", field=f"{where}.{name}")
+    if is_reversed(item.begin, item.end):
+        detail = f"its end, {item.end}, is before its begin, {item.begin}: exchange or correct them"
+        raise InvalidInput(f"{where}: {detail}", field=f"{where}.end")
 
 
 def _check_name(item: FactItem, relation: str, where: str) -> None:

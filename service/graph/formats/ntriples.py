@@ -36,10 +36,16 @@ NAMING: dict[str, Kind] = {
     _RDFS + "comment": "description",
     **{schema + "name": "label" for schema in _SCHEMA},
     **{schema + "description": "description" for schema in _SCHEMA},
+    "http://xmlns.com/foaf/0.1/name": "label",
+    "http://www.geonames.org/ontology#name": "label",
+    **{f"http://purl.org/dc/{terms}/title": "label" for terms in ("terms", "elements/1.1")},
 }
+_FIRST_NAMES = {_RDFS + "label", _SKOS + "prefLabel", *(schema + "name" for schema in _SCHEMA)}
 _MAX_DEPTH = 16  # triples within triples: the parser recurses into each, on a bounded stack
 _ENTITY = re.compile(r"https?://www\.wikidata\.org/(?:entity/([QPL]\d+)|prop/direct/(P\d+))", re.ASCII)
 _PROPERTY = re.compile(r"P\d+", re.ASCII)
+# A property of any Wikibase, which its statements name `prop/direct/P36`
+_WIKIBASE_PROPERTY = re.compile(r"(https?://[^<>]+)/entity/(P\d+)", re.ASCII)
 # A node without a name that Wikidata's full dump puts between an entity and a value
 _STATEMENT_NODE = re.compile(r"https?://www\.wikidata\.org/(?:entity/statement|reference|value)/")
 # A value that is there though it is not known, and one that is not there
@@ -61,6 +67,9 @@ _SAME = {
 _THING = re.compile(r"https?://www\.wikidata\.org/(?:entity|wiki)/(Q[1-9]\d*)", re.ASCII)
 _MAX_ASIDE = 1_000_000  # relations and nodes that are left out, a hundred bytes each
 _VERSION = re.compile(r"\s*VERSION\s+[\"']1\.\d[\"']\s*(#.*)?", re.ASCII)  # a line of N-Triples 1.2
+
+# Degrees of longitude and latitude as WKT writes them (OGC 06-103r4), which are said in the other order
+_POINT = re.compile(r"POINT\s*\(\s*(-?\d+(?:\.\d+)?)\s+(-?\d+(?:\.\d+)?)\s*\)", re.IGNORECASE)
 
 Node: TypeAlias = ox.NamedNode | ox.BlankNode
 
@@ -91,7 +100,7 @@ class NTriplesReader(Reader):
         subject, naming = self.node_id("subject", node), NAMING.get(predicate.value)
         if predicate.value in _SAME and (thing := _THING.fullmatch(value.value)):
             return Row("same_as", subject, "", "", thing[1], line, True)
-        if not naming:
+        if not naming or _WIKIBASE_PROPERTY.fullmatch(subject):
             self._set_aside(subject, predicate.value, value)
         tag = (isinstance(value, ox.Literal) and value.language) or ""
         is_near = bool(tag) and tag.casefold() not in self.languages
@@ -104,19 +113,15 @@ class NTriplesReader(Reader):
             if is_property and naming != "label":
                 raise Skipped("about_relation")
             kind: Kind = "relation_label" if is_property else naming
-            return Row(kind, subject, "", clean(naming, value.value), "", line, True, is_near=is_near)
+            yields = "other_language" * is_near or "other_name" * (
+                naming == "label" and predicate.value not in _FIRST_NAMES
+            )
+            return Row(kind, subject, "", clean(naming, value.value), "", line, True, yields=yields)
         if is_property:
             raise Skipped("about_relation")
         unit = ""
         if isinstance(value, ox.Literal):
-            text, datatype = value.value, value.datatype.value
-            if datatype in DATES:
-                text = to_calendar(text.strip())
-            elif datatype in NUMBERS:
-                text = plain_number(text.strip(), datatype in DOUBLES)
-            text, object_id = clean("object", text), ""
-            if not datatype.startswith((XSD, _RDF)) and DECIMAL.fullmatch(text):
-                unit = to_words(local_name(datatype))  # DBpedia writes quantities so
+            (text, unit), object_id = to_text(value), ""
         else:
             if isinstance(value, ox.BlankNode) and _ENTITY.fullmatch(predicate.value):
                 raise Skipped("no_value")  # Wikidata's dumps name a value so that is not known
@@ -128,10 +133,12 @@ class NTriplesReader(Reader):
         return row._replace(qualifiers=("", "", "", unit, "")) if unit else row
 
     def _set_aside(self, subject: str, predicate: str, value: Node | ox.Literal | ox.Triple) -> None:
-        """Note relations, and nodes that only describe an entity."""
+        """Note relations, those of a Wikibase that have a name among them, and nodes that only describe an entity."""
         if len(self.relations) + len(self.aside) >= _MAX_ASIDE:
             return
-        if predicate not in self.relations and predicate != _TYPE and not _ENTITY.fullmatch(predicate):
+        if predicate in NAMING:
+            self.relations[subject] = _relation_of(subject)
+        elif predicate not in self.relations and predicate != _TYPE and not _ENTITY.fullmatch(predicate):
             self.relations[predicate] = _relation_of(predicate)
         if isinstance(value, ox.NamedNode):
             if predicate == _TYPE and value.value in _RELATION_TYPES and not _PROPERTY.fullmatch(subject):
@@ -155,13 +162,27 @@ class NTriplesReader(Reader):
         return clean_id(field, id_of(node.value))
 
 
+def to_text(literal: ox.Literal) -> tuple[str, str]:
+    """Return the text of a value as people write it, and its unit in words; DBpedia writes quantities with one."""
+    text, datatype = literal.value.strip(), literal.datatype.value
+    if datatype in DATES:
+        text = to_calendar(text)
+    elif datatype in NUMBERS:
+        text = plain_number(text, datatype in DOUBLES)
+    elif point := _POINT.fullmatch(text):
+        text = f"{point[2]}, {point[1]}"
+    text = clean("object", text)
+    has_unit = not datatype.startswith((XSD, _RDF)) and DECIMAL.fullmatch(text)
+    return text, to_words(local_name(datatype)) if has_unit else ""
+
+
 def _relation_of(iri: str) -> str:
     """Return a relation's name: Wikidata's id, or else the last part of the IRI unless that looks like such an id.
 
     Raises:
         Refused: The IRI is an item's: results have other columns than a fact.
     """
-    id = id_of(iri)
+    id = id_of(iri := _WIKIBASE_PROPERTY.sub(r"\1/prop/direct/\2", iri))
     if id != iri and not _PROPERTY.fullmatch(id):
         raise Refused(f"{id} stands where a relation belongs: SELECT ?subject ?relation ?object", "syntax")
     name = local_name(id) if id == iri else id

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterator
 from io import BytesIO, RawIOBase, TextIOWrapper
+from itertools import islice
 from typing import Any, BinaryIO, TypeAlias, cast
 
 import pyoxigraph as ox
@@ -71,7 +72,26 @@ def find_syntax(head: bytes) -> str | None:
     if JSON.match(bare):
         return "srj" if RESULTS.search(bare) else "jsonld" if KEYWORD.search(bare) else None
     start = COMMENTS.match(bare)
-    return "ttl" if TURTLE.match(bare, start.end() if start else 0) else None
+    body = bare[start.end() :] if start else bare
+    return "ttl" if TURTLE.match(body) or is_turtle(body) else None
+
+
+def is_turtle(body: bytes) -> bool:
+    """Return whether a statement of Turtle comes first, whose line is none of N-Quads."""
+    line = body.partition(b"\n")[0]
+    return (
+        line.startswith((b"<", b"_:"))
+        and not _begins_with_quad(line, ox.RdfFormat.N_QUADS)
+        and _begins_with_quad(body, ox.RdfFormat.TRIG)
+    )
+
+
+def _begins_with_quad(data: bytes, syntax: ox.RdfFormat) -> bool:
+    """Return whether data begins with a quad; the parser shows one before it has seen the dot, so two are read."""
+    try:
+        return any(list(islice(ox.parse(data, format=syntax), 2)))
+    except SyntaxError:
+        return False
 
 
 class RdfReader(NTriplesReader):

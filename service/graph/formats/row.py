@@ -21,8 +21,8 @@ class Row(NamedTuple):
     by_id: bool  # whether the subject is written by id
     # Further lines of a table's cell, each a value unless the relation holds one
     further: tuple[str, ...] = ()
-    # Whether the text has the tag of a region or script, so that it yields to one in the language asked for
-    is_near: bool = False
+    # Why a name or description yields to another one: other_language for the tag of a region or script; "" if not
+    yields: str = ""
     qualifiers: tuple[str, ...] = ()  # begin, end, point in time, unit and rank of a fact that has some
     source: str = ""  # name of the graph that holds the fact
 

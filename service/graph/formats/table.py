@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from errata.tables.workbook import describe_fault
 
-from models.graph.periods import BEST, DEPRECATED, UNKNOWN, find_bounds, is_possible
+from models.graph.periods import BEST, DEPRECATED, UNKNOWN, is_possible, is_reversed
 from models.graph.statement import NO_QUALIFIERS
 from service.graph.formats.base import Reader
 from service.graph.formats.cleaning import clean, clean_id, clean_relation, excerpt
@@ -254,8 +254,7 @@ def _qualify(columns: Columns | WideColumns, fields: list[str]) -> tuple[str, ..
             raise Refused(
                 f"{excerpt(date)!r} in column {heading} is no date: write 1889 or 1889-03-31", "syntax"
             )
-    begin, end = map(find_bounds, texts[:2])
-    if begin and end and end[1] < begin[0]:
+    if is_reversed(*texts[:2]):
         raise Refused(
             f"its end, {texts[1]}, is before its begin, {texts[0]}: exchange or correct them", "syntax"
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 from models.graph.periods import BEST, DEPRECATED, UNKNOWN
@@ -31,7 +31,8 @@ from service.graph.formats.wikidata_rest import as_dict, as_list, to_dump
 
 Value = tuple[str, str]  # text of a value, and its id if it is an item
 
-_PERIOD = "P580", "P582", "P585"  # properties of begin, end and point in time
+_BEGIN, _END, _POINT = "P580", "P582", "P585"  # properties of begin, end and point in time
+_PART = "P518"  # the part that a statement is about
 _ID = re.compile(r"[QP][1-9]\d{0,18}", re.ASCII)
 _TIME = re.compile(r"([+-]?)(\d{1,12})-(0\d|1[0-2])-([0-2]\d|3[01])(?:T.*)?", re.ASCII)
 _AMOUNT = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
@@ -115,10 +116,14 @@ class WikidataReader(Reader):
                     self.skipped[DEPRECATED] += 1
                     continue
                 try:
+                    if _PART in (details := as_dict(statement.get("qualifiers"))):
+                        raise Skipped("about_part")
                     text, object_id = self._value(as_dict(statement.get("mainsnak")))
-                    qualifiers = *_qualify(statement), BEST * (rank == BEST)
                     row = Row("fact", id, clean_relation(property), text, object_id, line, True)
-                    yield row._replace(qualifiers=qualifiers) if any(qualifiers) else row
+                    unit = find_unit(as_dict(as_dict(statement.get("mainsnak")).get("datavalue")))
+                    for period in list_periods(details):
+                        qualifiers = *period, unit, BEST * (rank == BEST)
+                        yield row._replace(qualifiers=qualifiers) if any(qualifiers) else row
                 except Skipped as skipped:
                     self.skipped[skipped.why] += 1
                 except Refused as refused:
@@ -212,18 +217,23 @@ def _time(fields: dict[str, Any]) -> str:
     return f"{year:04d}-{month}{f'-{day}' if exact else ''}{era}"
 
 
-def _qualify(statement: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Return begin, end, point in time, and the id of the unit of a statement, "" for what it does not say."""
-    qualifiers, data = (
-        as_dict(statement.get("qualifiers")),
-        as_dict(as_dict(statement.get("mainsnak")).get("datavalue")),
+def list_periods(qualifiers: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return begin, end and point in time of each period of a statement, "" for what it does not say.
+
+    Its begins and its ends are in their order, and the last may have no end.
+    """
+    begins, ends, points = (
+        [_date(as_dict(snak)) for snak in as_list(qualifiers.get(id))] for id in (_BEGIN, _END, _POINT)
     )
-    begin, end, time = (
-        next((_date(as_dict(snak)) for snak in as_list(qualifiers.get(id))), "") for id in _PERIOD
-    )
+    point = next(iter(points), "")
+    periods = list(zip_longest(begins, ends, fillvalue="")) or [("", "")]
+    return [(begin, end, point) for begin, end in periods]
+
+
+def find_unit(data: dict[str, Any]) -> str:
+    """Return the id of the unit of a quantity, "" for a number without one and for other values."""
     unit = as_dict(data.get("value")).get("unit") if data.get("type") == "quantity" else None
-    has_unit = isinstance(unit, str) and unit not in ("", "1")
-    return begin, end, time, clean_id("unit", id_of(str(unit))) if has_unit else ""
+    return clean_id("unit", id_of(unit)) if isinstance(unit, str) and unit not in ("", "1") else ""
 
 
 def _date(snak: dict[str, Any]) -> str:

@@ -114,8 +114,8 @@ class RowResolver:
         try:
             if row.kind == "relation_label":
                 relation, _ = self._relation(row.subject)
-                if row.is_near and self.relations.get(relation):
-                    self.counts.skipped["other_language"] += 1
+                if row.yields and self.relations.get(relation):
+                    self.counts.skipped[row.yields] += 1
                     return
                 self.relations[relation] = row.object
                 self.has_names |= self._view.label(relation) != row.object
@@ -137,11 +137,11 @@ class RowResolver:
                 return
             subject = row.subject if row.by_id else self._entity(row.subject)
             if row.kind == "label":
-                if row.is_near and subject in self.labels:
-                    self.counts.skipped["other_language"] += 1
+                if row.yields and subject in self.labels:
+                    self.counts.skipped[row.yields] += 1
                     return
                 self.labels[subject] = row.object
-            if row.kind == "description" and row.is_near:
+            if row.kind == "description" and row.yields:
                 act = "default"
             objects = (row.object, *row.further)
             if row.further and self._view.cardinality(relation) == "one" and self._view.is_defined(relation):

@@ -15,9 +15,12 @@ from unicodedata import normalize
 from service.graph.linking.characters import INVISIBLE, JOINS
 
 APOSTROPHES = "\u2018\u2019\u201b\u02bc\uff07"
-DASHES = str.maketrans(
+PUNCTUATION = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\ufe58\ufe63\uff0d", "-")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02", '"')
 )
+# Latin letters with a stroke, which have no decomposition, and the dotless i
+STROKES = str.maketrans("\u00f8\u0142\u0111\u0127\u0167\u0131", "oldhti")
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 _VARIANT = re.compile(f"[{APOSTROPHES}]|[^\\S ]")  # characters that are replaced one for one
 # Accents of Latin letters, in a text that is decomposed
@@ -56,7 +59,7 @@ def fold(name: str) -> str:
 def name_key(name: str) -> str:
     """Fold a name with every dash as a hyphen: names of one key are one name."""
     folded_name = fold(name)
-    return folded_name if folded_name.isascii() else folded_name.translate(DASHES)
+    return folded_name if folded_name.isascii() else folded_name.translate(PUNCTUATION)
 
 
 def search_key(name: str) -> str:
@@ -67,7 +70,7 @@ def search_key(name: str) -> str:
 def without_accents(folded_name: str) -> str:
     if folded_name.isascii():
         return folded_name
-    return normalize("NFC", _ACCENTS.sub("", normalize("NFD", folded_name)))
+    return normalize("NFC", _ACCENTS.sub("", normalize("NFD", folded_name))).translate(STROKES)
 
 
 def fold_text(text: str) -> FoldedText:
@@ -76,7 +79,7 @@ def fold_text(text: str) -> FoldedText:
         lowercase = text.casefold()
         plain = without_accents(lowercase)
         if text.isascii() or (len(plain) == len(lowercase) == len(text) and lowercase == _caseless(text)):
-            return FoldedText(_VARIANT.sub(_standard, plain).translate(DASHES))
+            return FoldedText(_VARIANT.sub(_standard, plain).translate(PUNCTUATION))
     chars: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -103,4 +106,4 @@ def _standard(variant: re.Match[str]) -> str:
 @lru_cache(maxsize=4096)
 def _fold_cluster(cluster: str) -> str:
     folding = _VARIANT.sub(_standard, _caseless(_INVISIBLE.sub("", cluster)))
-    return without_accents(folding).translate(DASHES)
+    return without_accents(folding).translate(PUNCTUATION)

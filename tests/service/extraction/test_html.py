@@ -64,6 +64,7 @@ def test_a_page_is_whole_with_a_byte_that_its_encoding_does_not_have(
         ("\ufeffé".encode("utf-16-le"), "windows-1251", "é"),
         ("é".encode("utf-16-le"), "utf-16", "é"),
         (b"\xe9", "no-such-encoding", "é"),
+        (b'<!-- <meta charset="koi8-r"> -->\xe9', "", '<!-- <meta charset="koi8-r"> -->é'),
     ],
 )
 def test_the_first_that_names_an_encoding_counts(data: bytes, charset: str, text: str) -> None:
@@ -75,6 +76,7 @@ def test_the_first_that_names_an_encoding_counts(data: bytes, charset: str, text
     [
         ("A ticket costs <del>5</del> <ins>7</ins> euro.", "A ticket costs 7 euro."),
         ("The director is <s>Olga Maas</s> <strike>Ida</strike> Piet Lont.", "The director is Piet Lont."),
+        ("At <span style='text-decoration: line-through'>6</span> 7.", "At 7."),
         ("<p hidden>at 6<p style='display: none'>at 3<p>at 9", "at 9"),
         ("at 9<template><p>at 6</template><noscript>at 3</noscript><dialog>at 1</dialog>", "at 9"),
         ("<dialog open>Shut today.</dialog>", "Shut today."),

@@ -33,7 +33,8 @@ def triple(subject: str, relation: str, value: str, **fields: Any) -> dict[str, 
 async def fact(
     editor: Editor, subject: str, relation: str, value: str, *, key: str | None = None, **options: Any
 ) -> dict[str, Any]:
-    fields = {name: options.pop(name) for name in ("act", "only", "create") if name in options}
+    names = ("act", "only", "create", "begin", "end", "time")
+    fields = {name: options.pop(name) for name in names if name in options}
     return await edits(editor, triple(subject, relation, value, **fields), key=key, **options)
 
 

@@ -138,6 +138,24 @@ async def test_no_text_however_odd_breaks_the_editor(editor: Editor, place: str,
         assert refused["status"] == 422
 
 
+@pytest.mark.parametrize(
+    ("dates", "place", "detail"),
+    [
+        ({"begin": "2010", "end": "2005"}, "end", "is before its begin, 2010"),
+        ({"begin": "2010-06", "end": "2010-05-31"}, "end", "is before its begin"),
+        ({"time": "1975-13"}, "time", "the calendar has no 1975-13"),
+    ],
+)
+async def test_a_period_that_cannot_be_is_refused(
+    editor: Editor, dates: dict[str, str], place: str, detail: str
+) -> None:
+    refusal = await fact(editor, "Peru", "capital", "Cusco", **dates)
+    assert (refusal["status"], refusal["field"]) == (422, f"edits.0.{place}")
+    assert detail in refusal["detail"]
+    receipt = await fact(editor, "Peru", "capital", "Cusco", begin="2010", end="2010-05", only="graph")
+    assert receipt["status"] == 201, receipt
+
+
 async def test_a_one_letter_subject_is_an_entity_that_stands_alone(editor: Editor) -> None:
     assert (await fact(editor, "X", "capital", "Y", only="graph"))["status"] == 201
     assert await values(editor, "n:x", "capital") == ["Y"]

@@ -128,7 +128,7 @@ def test_a_row_can_be_stored_as_json() -> None:
         1,
         False,
         [],
-        False,
+        "",
         [],
         "",
     ]

@@ -1,11 +1,13 @@
 """Files as other programs write them are read as they mean it: each kind once, and what is left out is counted."""
 
 import json
+from io import BytesIO
 
 import pytest
 
 from service.graph.formats.cleaning import plain_number
-from service.graph.formats.row import GraphFileError
+from service.graph.formats.reader import GraphFileReader
+from service.graph.formats.row import GraphFileError, Row
 from tests.service.graph.formats.drive import read
 
 XSD, TYPE = "http://www.w3.org/2001/XMLSchema#", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
@@ -58,6 +60,49 @@ def test_a_property_of_another_wikibase_is_not_wikidatas() -> None:
     base = "https://base.example.org"
     [row] = read(f"<{base}/entity/Q5> <{base}/prop/direct/P36> <{base}/entity/Q6> .\n").rows
     assert (row.subject, row.relation) == (f"{base}/entity/Q5", f"{base}/prop/direct/P36")
+
+
+def test_the_label_of_a_property_of_another_wikibase_names_its_relation() -> None:
+    base, label = "https://base.example.org", "<http://www.w3.org/2000/01/rdf-schema#label>"
+    kind = f"<{base}/entity/P36> {TYPE} <http://wikiba.se/ontology#Property> ."
+    reader = GraphFileReader()
+    data = f'<{base}/entity/P36> {label} "capital"@en .\n{kind}\n'
+    assert [row.kind for row in reader.read(BytesIO(data.encode())) if isinstance(row, Row)] == [
+        "label",
+        "fact",
+    ]
+    assert reader.relations[f"{base}/entity/P36"] == f"{base}/prop/direct/P36"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "<http://x.org/a> <http://x.org/p> 42 .\n",
+        "<http://x.org/a> a <http://x.org/City> .\n<http://x.org/a> <http://x.org/p> 42 .\n",
+        "# a city\n<http://x.org/a> <http://x.org/p> 42, 43 .\n",
+        '<http://x.org/a>\n    <http://x.org/p> """42\n""" .\n',
+    ],
+)
+def test_turtle_without_prefixes_is_no_bad_n_triples(data: str) -> None:
+    output = read(data)
+    assert (output.format, output.bad) == ("ttl", [])
+    assert {row.object.strip() for row in output.rows} & {"42"}
+
+
+def test_a_bad_first_line_of_n_triples_is_one_bad_line() -> None:
+    output = read(
+        "<http://x.org/a> <http://x.org/p> <http://x.org/b>\n<http://x.org/a> <http://x.org/p> _:b .\n"
+    )
+    assert (output.format, output.bad) == ("nt", [(1, "syntax")])
+
+
+def test_a_name_of_another_vocabulary_yields_to_a_label() -> None:
+    name, label = "<http://xmlns.com/foaf/0.1/name>", "<http://www.w3.org/2000/01/rdf-schema#label>"
+    rows = read(f'<http://x.org/a> {name} "Ada King" .\n<http://x.org/a> {label} "Ada Lovelace" .\n').rows
+    assert [(row.kind, row.object, row.yields) for row in rows] == [
+        ("label", "Ada King", "other_name"),
+        ("label", "Ada Lovelace", ""),
+    ]
 
 
 def test_the_version_of_n_triples_is_skipped() -> None:

@@ -145,6 +145,18 @@ def test_the_preferred_claims_go_before_the_others_and_deprecated_ones_never_cou
     assert of(item({"P1": [claim("string", "x", rank="deprecated")]})).rows == []
 
 
+def test_a_statement_about_a_part_is_left_out_and_one_of_several_periods_is_several_facts() -> None:
+    def qualify(id: str, *years: int) -> dict[str, Any]:
+        return {id: [{"datavalue": {"value": time(f"+{year}-00-00T00:00:00Z", 9)}} for year in years]}
+
+    office, part = claim("string", "Ina Dorn"), claim("string", "Kai Lund")
+    office["qualifiers"] = {**qualify("P580", 1990, 2000), **qualify("P582", 1995)}
+    part["qualifiers"] = {"P518": [{"snaktype": "value"}]}
+    output = of(item({"P6": [office, part]}))
+    assert [row.qualifiers[:2] for row in output.rows] == [("1990", "1995"), ("2000", "")]
+    assert output.skipped == {"about_part": 1}
+
+
 @pytest.mark.parametrize(
     ("type", "value", "code"),
     [
