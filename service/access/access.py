@@ -43,7 +43,8 @@ class TokenVerifier(Protocol):
 
 class Authenticator:
     def __init__(self, admin_sha256: str, keys: KeyCache, tokens: TokenVerifier | None = None) -> None:
-        self._admin_sha256, self._keys, self._tokens = admin_sha256, keys, tokens
+        self.keys = keys
+        self._admin_sha256, self._tokens = admin_sha256, tokens
         self._good_tokens: TTLCache[str, None] = TTLCache(MAX_GOOD_TOKENS, GOOD_TOKEN_S)
 
     async def authenticate(
@@ -66,9 +67,9 @@ class Authenticator:
             return ADMIN
         name = parse_name(key)
         if name is not None:
-            if before_lookup is not None and name not in self._keys:
+            if before_lookup is not None and name not in self.keys:
                 await before_lookup()
-            record = await self._keys.get(name)
+            record = await self.keys.get(name)
             if record is None or not record.accepts(key, time.time()):
                 raise Unauthorized(f"this key is not known here, has ended or was revoked: {HOW}")
             return record.caller
@@ -79,12 +80,6 @@ class Authenticator:
             self._good_tokens[digest] = None
             return caller
         raise Unauthorized(f"this key is not known here: {HOW}")
-
-    def forget(self, name: str) -> None:
-        self._keys.forget(name)
-
-    async def aclose(self) -> None:
-        await self._keys.aclose()
 
 
 class Gate:
@@ -126,7 +121,7 @@ class Gate:
         return caller.allow("ask") if is_open else caller
 
     async def aclose(self) -> None:
-        for part in (self.authenticator, self._keys, self._addresses):
+        for part in (self.authenticator.keys, self._keys, self._addresses):
             await part.aclose()
 
     async def charge(self, caller: Caller, address: str, n_calls: int) -> None:

@@ -16,7 +16,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import BaseModel, Field
 
@@ -189,8 +189,7 @@ class KeyStore:
         raise NotReady(f"others kept changing the key {name!r}: try again")
 
     async def _read(self, name: str) -> bytes | None:
-        record: bytes | None = await self._connection.send("look a key up", self._redis.hget(KEYS, name))
-        return record
+        return cast(bytes | None, await self._connection.send("look a key up", self._redis.hget(KEYS, name)))
 
     async def swap(self, name: str, old: bytes, new: ApiKey) -> bool:
         """Store the new record if the current one is `old` (b"" for none); idempotent. See swap.lua."""

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import httpx
 import jwt
@@ -192,5 +192,4 @@ async def get_json(client: httpx.AsyncClient, url: str) -> dict[str, Any]:
             data += chunk
             if len(data) > MAX_JSON_BYTES:
                 raise ValueError(f"{url} has more than {MAX_JSON_BYTES:,} bytes")
-    content: dict[str, Any] = json.loads(data)
-    return content
+    return cast(dict[str, Any], json.loads(data))

@@ -18,7 +18,6 @@ from errata.wire import RestoreReceipt
 from more_itertools import chunked
 
 from models.graph.blocks import IMPORT, read_manifest
-from service.access.access import Access
 from service.access.api_keys import KeyStore
 from service.access.audit.audit import Audit
 from service.backup import members
@@ -44,10 +43,6 @@ class Backup:
     ledger: RedisLedger
     keys: KeyStore
     audit: Audit
-
-    @staticmethod
-    def over(access: Access) -> Backup:
-        return Backup(RedisLedger(access.connection), access.keys, access.audit)
 
     async def contents(self, checkpoints: Mapping[str, str]) -> AsyncIterator[bytes]:
         """Return the file in pieces. Reading it raises LedgerCorrupt when rows that a commit names are missing.

@@ -58,10 +58,8 @@ class HitCounts:
 
     async def find(self, edits: Sequence[str]) -> dict[str, wire.Hits]:
         """Return the hits of those of the edits that have answered."""
-        reads = self._redis.pipeline()
-        for edit in edits:
-            reads.zscore(COUNTS, edit).zscore(TIMES, edit)
-        scores = iter(await self._connection.send("read the answers of edits", reads.execute()))
+        places = ((name, edit) for edit in edits for name in (COUNTS, TIMES))
+        scores = iter(await self._connection.send_all("read the answers of edits", "zscore", places))
         return {
             edit: wire.Hits(count=int(count), last=datetime.fromtimestamp(at, UTC))
             for edit, count, at in zip(edits, scores, scores, strict=True)

@@ -48,10 +48,7 @@ class Reviews:
 
     async def find(self, edits: Sequence[str]) -> dict[str, date]:
         """Return the dates of those of the edits that have one."""
-        reads = self._redis.pipeline()
-        for edit in edits:
-            reads.zscore(KEY, edit)
-        days = await self._connection.send("read review dates", reads.execute())
+        days = await self._connection.send_all("read review dates", "zscore", ((KEY, id) for id in edits))
         return {
             edit: date.fromordinal(int(day)) for edit, day in zip(edits, days, strict=True) if day is not None
         }

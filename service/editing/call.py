@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast, dataclass_transform, get_args
 
 from pydantic import BaseModel
 
@@ -50,8 +50,7 @@ class Call(Generic[R]):
 
     @classmethod
     def reply(cls) -> type[R]:
-        reply: type[R] = get_args(cls.__orig_bases__[0])[0]  # type: ignore[attr-defined]
-        return reply
+        return cast(type[R], get_args(cls.__orig_bases__[0])[0])  # type: ignore[attr-defined]
 
     @classmethod
     def function_name(cls) -> str:

@@ -15,13 +15,14 @@ from models.documents.memory import DOCUMENTS
 from service.curation.reviews import check_day
 from service.editing import operations as calls
 from service.editing.evaluation.report import preview_report
-from service.editing.figures import Timings, count_write, publish
+from service.editing.figures import CANCELLED, REPETITION, Timings, publish
 from service.editing.operations import ImportId
 from service.editing.pipeline import Order, Result
 from service.editing.plans.edit import EditPlan
 from service.editing.plans.undo import UndoPlan
 from service.editing.queries.documents import refuse_documents
 from service.editing.replication import receipt
+from service.errors import ErrataError, Internal, LedgerUnavailable
 from service.ledger import tags
 from service.metrics import metrics
 from service.outcome import Outcome
@@ -109,8 +110,22 @@ async def write(
     Args:
         least_s: The shortest limit of the wait for replicas, in seconds.
     """
-    timings = Timings()
-    result = await count_write(kind, lambda: make(timings))
+    timings, outcome = Timings(), Internal.code
+    try:
+        result = await make(timings)
+        outcome = "dry_run" if result.commit is None else REPETITION if result.is_repeated else "committed"
+    except ErrataError as error:
+        outcome = error.code
+        if isinstance(error, LedgerUnavailable):
+            metrics.REDIS_FAILURES.labels("editor").inc()
+        raise
+    except asyncio.CancelledError:
+        outcome = CANCELLED
+        raise
+    finally:
+        metrics.EDITS.labels(kind, outcome).inc()
+    if result.commit is not None and not result.is_repeated:
+        metrics.count_commit(result.commit.author)
     state = editor.pipeline.state
     if result.commit is not None and state is not None:
         metrics.LEDGER_VERSION.labels("errata").set(state.version)

@@ -19,6 +19,8 @@ from errata.wire import CheckReport
 from models.graph.view import GraphView
 from service.concurrency import cancel_and_wait
 from service.config import Settings
+from service.curation.hits import HitCounts
+from service.curation.reviews import Reviews
 from service.editing import changes
 from service.editing.call import HANDLERS, Call
 from service.editing.draft import EditorState
@@ -70,7 +72,7 @@ class Editor:
         bundles = {name: await run(thread, load_system, settings, name) for name in settings.systems}
         self.ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
         connection = self.ledger.connection
-        self.upkeep, self.tags = Upkeep.over(connection), Tags(connection)
+        self.upkeep, self.tags = Upkeep(HitCounts(connection), Reviews(connection)), Tags(connection)
         lookup = find_informer((bundle.system for bundle in bundles.values()), connection)
         count = metrics.CRASHING.labels("editor").inc
         suspects = Suspects(connection, "editor", "nothing was changed", count)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from errata.wire import EditTimings
 
 from models.graph.view import GraphView
 from service.editing.draft import EditorState
 from service.editing.evaluation.slot_budget import SlotBudget
-from service.errors import Crashed, ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
+from service.errors import Crashed, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
 from service.metrics import metrics
 from service.tracing import span
-
-if TYPE_CHECKING:
-    from service.editing.pipeline import Result
 
 Part = Literal["editor", "report", "commit", "replicas"]
 PARTS: tuple[Part, ...] = ("editor", "report", "commit", "replicas")
@@ -58,26 +54,6 @@ def create_series() -> None:
     metrics.begin_at_zero(metrics.EDITS, KINDS, ("committed", REPETITION, *FAILURES))
     metrics.begin_at_zero(metrics.COMMIT_PARTS, PARTS)
     metrics.begin_at_zero(metrics.REDIS_FAILURES, ["editor"])
-
-
-async def count_write(kind: str, write: Callable[[], Awaitable[Result]]) -> Result:
-    outcome = Internal.code
-    try:
-        result = await write()
-        outcome = "dry_run" if result.commit is None else REPETITION if result.is_repeated else "committed"
-    except ErrataError as error:
-        outcome = error.code
-        if isinstance(error, LedgerUnavailable):
-            metrics.REDIS_FAILURES.labels("editor").inc()
-        raise
-    except asyncio.CancelledError:
-        outcome = CANCELLED
-        raise
-    finally:
-        metrics.EDITS.labels(kind, outcome).inc()
-    if result.commit is not None and not result.is_repeated:
-        metrics.count_commit(result.commit.author)
-    return result
 
 
 def publish(

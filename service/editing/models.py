@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from itertools import islice, pairwise
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 from weakref import ReferenceType, ref
 
 from cachetools import LRUCache
@@ -234,8 +234,7 @@ class ModelAtVersion:
                 field="model",
             )
         (ask,) = await self._asks([question])
-        verdicts: list[ScopeVerdict] = await self.run(self.system.examine_scope, ask, self.views)
-        return verdicts
+        return cast(list[ScopeVerdict], await self.run(self.system.examine_scope, ask, self.views))
 
     async def reached_since(self, before: ModelAtVersion) -> Sequence[str] | None:
         """Return the trained questions whose answers may differ from `before`; None if the system cannot tell."""

@@ -59,6 +59,7 @@ from service.http.routes import (
 )
 from service.http.routes.status import Readiness
 from service.http.upstream_answers import UpstreamAnswers
+from service.ledger.store import RedisLedger
 from service.mcp.server import include_mcp
 from service.metrics import metrics
 from service.upstream.pool import Pool
@@ -184,7 +185,12 @@ def _include_routes(
         (keys.build_self_router(), Guard(access.gate, None)),
         (keys.build_router(access.keys, access.gate), admin),
         (audit.build_audit_router(access.audit), admin),
-        (backups.build_backup_router(Backup.over(access), models, max_bytes), admin),
+        (
+            backups.build_backup_router(
+                Backup(RedisLedger(access.connection), access.keys, access.audit), models, max_bytes
+            ),
+            admin,
+        ),
     ):
         app.include_router(router, dependencies=[Depends(guard)])
 

@@ -19,13 +19,10 @@ BLOCKS_PER_CALL = 256
 async def store(connection: Connection, blocks: Iterable[Block]) -> None:
     """Write the blocks that Redis lacks. Equal content has an equal name, so writing twice is harmless."""
     for batch in chunked(blocks, BLOCKS_PER_CALL):
-        reads, writes = (connection.commands.pipeline(transaction=False) for _ in range(2))
-        for block in batch:
-            reads.exists(keys.block(block.digest))
-        for block, exists in zip(batch, await connection.send("look for rows", reads.execute()), strict=True):
-            if not exists:
-                writes.set(keys.block(block.digest), block.encoded)
-        await connection.send("store rows", writes.execute())
+        names = [(keys.block(block.digest), block.encoded) for block in batch]
+        exist = await connection.send_all("look for rows", "exists", ((name,) for name, _ in names))
+        missing = (row for row, exists in zip(names, exist, strict=True) if not exists)
+        await connection.send_all("store rows", "set", missing)
 
 
 async def load(connection: Connection, entries: Sequence[Entry], known_blocks: KnownBlocks) -> list[Block]:

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, cast
 from uuid import uuid4
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -101,8 +101,7 @@ class PackedReport(Mapping[str, Any]):
         self._data = zlib.compress(canonical(report), 1)
 
     def unpack(self) -> dict[str, Any]:
-        report: dict[str, Any] = json.loads(zlib.decompress(self._data))
-        return report
+        return cast(dict[str, Any], json.loads(zlib.decompress(self._data)))
 
     def __getitem__(self, key: str) -> Any:
         return self.unpack()[key]

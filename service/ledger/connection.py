@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
 
 from redis.asyncio import BlockingConnectionPool, Redis
@@ -99,6 +99,18 @@ class Connection:
         async with self.call(purpose, extra_s):
             return await command
 
+    async def send_all(self, purpose: str, name: str, arguments: Iterable[Sequence[Any]]) -> list[Any]:
+        """Return the replies to a command that is sent several times at once, bounded as `call` does.
+
+        Args:
+            name: The method of redis-py.
+            arguments: Those of each time.
+        """
+        pipeline = self.commands.pipeline(transaction=False)
+        for of_command in arguments:
+            getattr(pipeline, name)(*of_command)
+        return list(await self.send(purpose, pipeline.execute()))
+
     def _failure(self, purpose: str, why: str) -> LedgerUnavailable:
         return LedgerUnavailable(
             f"the ledger at {self.address} failed to {purpose}: {why.rstrip('.')}; "
@@ -156,10 +168,10 @@ class Connection:
         master = {
             key: value for key, value in _as_client(address.master).items() if key not in ("host", "port")
         }
-        client: Redis = watch.master_for(
-            address.master_name, connection_pool_class=MasterPool, **(settings | master)
+        return cast(
+            Redis,
+            watch.master_for(address.master_name, connection_pool_class=MasterPool, **(settings | master)),
         )
-        return client
 
     async def aclose(self) -> None:
         for client in (self.commands, self.tail, *self._watches):

@@ -22,6 +22,7 @@ from service.config import Settings
 from service.editing.editor import Editor
 from service.errors import LedgerCorrupt
 from service.ledger import keys
+from service.ledger.startup import check_server
 from service.ledger.store import RedisLedger
 from tests.deploy.valkeys import REDIS, AclValkey, start_acl_valkey
 from tests.service.http.conftest import KEY, serve
@@ -89,7 +90,7 @@ async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 async def use_everything(http: httpx.AsyncClient, ledger: RedisLedger) -> None:
     """Use every feature that touches Redis, as callers do."""
-    await ledger.check()
+    await check_server(ledger.connection)
     for number in range(12):  # enough commits that manifests are thinned
         body = {"edits": [{"question": CAPITAL, "answer": f"City {number}", "model": "toy"}], "measure": True}
         reply = await http.post("/admin/edits", json=body, headers={"idempotency-key": f"key-{number}"})
@@ -146,7 +147,7 @@ async def import_files(http: httpx.AsyncClient) -> None:
 
 
 async def test_a_backup_goes_out_and_in_with_these_rights(
-    app: FastAPI, http: httpx.AsyncClient, raw: redis.Redis
+    app: FastAPI, http: httpx.AsyncClient, ledger: RedisLedger, raw: redis.Redis
 ) -> None:
     edit = {"edits": [{"question": CAPITAL, "answer": "Cusco", "model": "toy"}]}
     assert (await http.post("/admin/edits", json=edit)).status_code == 201
@@ -154,7 +155,9 @@ async def test_a_backup_goes_out_and_in_with_these_rights(
     await import_files(http)
     whole = (await http.get("/admin/export")).content
     raw.flushall()
-    receipt = await Backup.over(app.state.access).restore(io.BytesIO(whole), {})
+    receipt = await Backup(ledger, app.state.access.keys, app.state.access.audit).restore(
+        io.BytesIO(whole), {}
+    )
     assert (receipt.version, receipt.commits, receipt.keys) == (2, 2, 1)
     assert raw.xlen("{errata}:audit:restored") == receipt.audit > 0
 

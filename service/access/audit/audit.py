@@ -19,6 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from more_itertools import chunked
+
 from service.access.audit.calls import CHANGES, READS, REFUSALS, RESTORATION, Call
 from service.access.audit.merger import WINDOW_S, CallMerger
 from service.ledger.connection import Connection
@@ -73,14 +75,6 @@ class Filter:
         )
 
 
-@dataclass(frozen=True)
-class Page:
-    """Entries, the newest first, and the id before which the next page ends; None after the last page."""
-
-    entries: Sequence[Entry]
-    next: str | None
-
-
 class Audit:
     """The streams, read as one. Raises LedgerUnavailable when Redis cannot be reached."""
 
@@ -112,8 +106,17 @@ class Audit:
         """Write all counted calls, and return the number of calls that could not be written."""
         return await self._merger.aclose()
 
-    async def newest(self, limit: int, before: str | None, filter: Filter) -> Page:
-        """Return at most `limit` matching entries before an id, including those that this process has yet to write."""
+    async def newest(
+        self, limit: int, before: str | None, filter: Filter
+    ) -> tuple[Sequence[Entry], str | None]:
+        """Return a page of matching entries, the newest first, and the id before which the next page ends.
+
+        It includes entries that this process has yet to write.
+
+        Args:
+            limit: Number of entries of a page; None is returned after the last page.
+            before: Id before which the page ends.
+        """
         await self._merger.write_due()
         written_by = None if filter.until is None else filter.until + WINDOW_S
         start, end = _first_id(filter.since, "-"), f"({before}" if before else _first_id(written_by, "+")
@@ -129,8 +132,8 @@ class Audit:
             if filter.matches(entry):
                 entries.append(entry)
             if len(entries) == limit or n_scanned == MAX_SCANNED:
-                return Page(entries, entry.id)
-        return Page(entries, None)
+                return entries, entry.id
+        return entries, None
 
     async def oldest(self, limit: int, after: str | None) -> Sequence[Entry]:
         """Return entries, the oldest first, after the entry with the id `after`."""
@@ -143,24 +146,18 @@ class Audit:
 
     async def restore(self, entries: Sequence[Entry]) -> int:
         """Put back the entries of a backup, in order, and return how many were missing."""
-        async with self._connection.call("write its audit back"):
-            last: list[Any] = await self._redis.xrevrange(RESTORATION, "+", "-", count=1)
-            newest = _parse(RESTORATION, last[0]).place if last else (0, 0)
-            later = [entry for entry in entries if entry.place > newest]
-            reads = self._redis.pipeline(transaction=False)
-            for entry in later:
-                for stream in STREAMS:
-                    reads.xrange(stream, entry.id, entry.id)
-            matches, width = await reads.execute(), len(STREAMS)
-            missing = [
-                entry for n, entry in enumerate(later) if not any(matches[n * width : (n + 1) * width])
-            ]
-            writes = self._redis.pipeline(transaction=False)
-            for entry in missing:
-                writes.xadd(
-                    RESTORATION, {"entry": entry.call.model_dump_json(exclude_none=True)}, id=entry.id
-                )
-            await writes.execute()
+        purpose = "write its audit back"
+        last = await self._connection.send(purpose, self._redis.xrevrange(RESTORATION, "+", "-", count=1))
+        newest = _parse(RESTORATION, last[0]).place if last else (0, 0)
+        later = [entry for entry in entries if entry.place > newest]
+        places = ((stream, entry.id, entry.id) for entry in later for stream in STREAMS)
+        matches = chunked(await self._connection.send_all(purpose, "xrange", places), len(STREAMS))
+        missing = [
+            (RESTORATION, {"entry": entry.call.model_dump_json(exclude_none=True)}, entry.id)
+            for entry, matches_of_entry in zip(later, matches, strict=True)
+            if not any(matches_of_entry)
+        ]
+        await self._connection.send_all(purpose, "xadd", missing)
         return len(missing)
 
     async def _merge(

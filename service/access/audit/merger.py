@@ -114,7 +114,11 @@ class CallMerger:
                 if group.due_at > now:
                     continue
                 if not group.count:
-                    self._drop(kind)
+                    del self._groups[kind]
+                    self._kinds[kind[0]] -= 1
+                    self._n_strange -= not kind[0][1]
+                    if not self._kinds[kind[0]]:
+                        del self._kinds[kind[0]]
                     continue
                 await self._write(group)
                 group.due_at = now + WINDOW_S
@@ -147,13 +151,6 @@ class CallMerger:
 
     def _has_room(self, source: Source, n_kinds: int) -> bool:
         return self._kinds[source] < n_kinds and (bool(source[1]) or self._n_strange < MAX_KINDS)
-
-    def _drop(self, kind: Kind) -> None:
-        del self._groups[kind]
-        self._kinds[kind[0]] -= 1
-        self._n_strange -= not kind[0][1]
-        if not self._kinds[kind[0]]:
-            del self._kinds[kind[0]]
 
     async def _write(self, group: Group) -> None:
         entry, count, labels, first_at = group.entry, group.count, group.labels, group.first_at

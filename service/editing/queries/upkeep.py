@@ -21,7 +21,6 @@ from service.editing.notes import read_note
 from service.editing.operations import GetChecks, ListHits, ListReviews, PutReview, RunChecks
 from service.editing.queries.history import describe_edit
 from service.errors import LedgerUnavailable, NotFound, NothingToDo
-from service.ledger.connection import Connection
 from service.metrics import metrics
 
 if TYPE_CHECKING:
@@ -70,10 +69,6 @@ async def put_review(editor: Editor, call: PutReview) -> EditDetail:
 class Upkeep:
     hits: HitCounts
     reviews: Reviews
-
-    @staticmethod
-    def over(connection: Connection) -> Upkeep:
-        return Upkeep(HitCounts(connection), Reviews(connection))
 
     async def note(self, edits: Sequence[EditState]) -> list[EditState]:
         """Return the edits with their hits and days; as they are while these cannot be read."""

@@ -149,11 +149,7 @@ class ImportStore:
             contents, BYTES_PER_BATCH, KEYS_PER_BATCH, get_len=lambda row: len(row[1]), strict=False
         )
         for batch in batches:
-            async with self._connection.call("store the graph"):
-                pipeline = self._connection.commands.pipeline(transaction=False)
-                for key, data in batch:
-                    pipeline.set(key, data)
-                await pipeline.execute()
+            await self._connection.send_all("store the graph", "set", batch)
 
     async def drop(self, source: str) -> bool:
         """Delete the rows of an import and return True, or return False if a commit names them."""

@@ -34,8 +34,8 @@ def build_audit_router(audit: Audit) -> APIRouter:
         A page may have fewer calls than `limit`, or none, and a `next` all the same: the search stopped there.
         """
         filter = Filter(name, path, refused, version, since, until)
-        page = await audit.newest(limit, before, filter)
-        return wire.AuditPage(entries=[_entry_to_wire(entry) for entry in page.entries], next=page.next)
+        entries, following = await audit.newest(limit, before, filter)
+        return wire.AuditPage(entries=[_entry_to_wire(entry) for entry in entries], next=following)
 
     return router
 

@@ -49,7 +49,7 @@ def build_router(store: KeyStore, gate: Gate) -> APIRouter:
         summarize(request, f"a key for {body.name}: {', '.join(scopes)}")
         expires = None if body.expires_in_s is None else time.time() + body.expires_in_s
         key, secret = await store.issue(body.name, scopes, expires, get_caller(request).name)
-        gate.authenticator.forget(body.name)
+        gate.authenticator.keys.forget(body.name)
         return wire.NewKey.model_validate({**_key_to_wire(key), "key": secret})
 
     @router.post("/admin/keys/{name}/rotations", **document(wire.NewKey, 404, status=201))
@@ -57,14 +57,14 @@ def build_router(store: KeyStore, gate: Gate) -> APIRouter:
         """Give a key a new secret. The old one stays valid for `keep_old_s` seconds."""
         summarize(request, f"the old one for {body.keep_old_s:g} s more")
         key, secret = await store.rotate(name, body.keep_old_s, body.expires_in_s)
-        gate.authenticator.forget(name)
+        gate.authenticator.keys.forget(name)
         return wire.NewKey.model_validate({**_key_to_wire(key), "key": secret})
 
     @router.delete("/admin/keys/{name}", **document(wire.KeyState, 404))
     async def revoke_key(name: Name) -> wire.KeyState:
         """Revoke a key: within a second it is valid nowhere."""
         key = await store.revoke(name)
-        gate.authenticator.forget(name)
+        gate.authenticator.keys.forget(name)
         return wire.KeyState.model_validate(_key_to_wire(key))
 
     return router

@@ -43,7 +43,7 @@ def change(name: str = "anna", **fields: Any) -> Call:
 
 
 async def read_all(audit: Audit) -> list[Call]:
-    return [entry.call for entry in (await audit.newest(1_000, None, NO_FILTER)).entries]
+    return [entry.call for entry in (await audit.newest(1_000, None, NO_FILTER))[0]]
 
 
 async def test_a_day_of_refusals_at_the_highest_rate_costs_less_than_five_megabytes(
@@ -71,11 +71,10 @@ async def read_changes(audit: Audit) -> list[Call]:
     calls: list[Call] = []
     before: str | None = None
     while True:
-        page = await audit.newest(1_000, before, Filter(refused=False))
-        calls += [entry.call for entry in page.entries]
-        if page.next is None:
+        entries, before = await audit.newest(1_000, before, Filter(refused=False))
+        calls += [entry.call for entry in entries]
+        if before is None:
             return calls
-        before = page.next
 
 
 async def test_an_hour_of_one_refusal_is_an_entry_a_window_that_counts_them_all(
@@ -157,12 +156,12 @@ async def test_an_entry_has_the_times_of_its_calls_and_is_shown_before_it_is_wri
         if number == 0:
             await audit.newest(1, None, NO_FILTER)  # the first is written
         wall_clock.now += 1.0
-    pending, first = (await audit.newest(9, None, NO_FILTER)).entries
+    pending, first = (await audit.newest(9, None, NO_FILTER))[0]
     assert (first.pending, first.time, first.call.count, first.call.first_at) == (False, start, 1, None)
     assert (pending.pending, pending.time) == (True, start + 11)
     assert (pending.call.count, pending.call.first_at) == (11, start + 1)
     clock.now += WINDOW_S
-    final, _ = (await audit.newest(9, None, NO_FILTER)).entries
+    final, _ = (await audit.newest(9, None, NO_FILTER))[0]
     assert (final.pending, final.time, final.call) == (False, start + 11, pending.call)
     for filter, expected in (
         (Filter(until=start + 5), [0]),
@@ -170,7 +169,7 @@ async def test_an_entry_has_the_times_of_its_calls_and_is_shown_before_it_is_wri
         (Filter(since=start - 1), [11, 0]),
         (Filter(since=start + 12), []),
     ):
-        entries = (await audit.newest(9, None, filter)).entries
+        entries = (await audit.newest(9, None, filter))[0]
         assert [entry.time - start for entry in entries] == expected, filter
 
 
@@ -182,9 +181,8 @@ async def test_pages_join_where_an_entry_is_still_counting(audit: Audit) -> None
         await audit.record(refusal(path=f"/admin/{number}"))
     before, calls = None, list[Call]()
     while True:
-        page = await audit.newest(1, before, NO_FILTER)
-        calls += [entry.call for entry in page.entries]
-        before = page.next
+        entries, before = await audit.newest(1, before, NO_FILTER)
+        calls += [entry.call for entry in entries]
         if before is None:
             break
     assert sorted((call.path, call.count) for call in calls) == [
@@ -251,7 +249,7 @@ async def test_no_two_streams_have_the_same_id(audit: Audit) -> None:
         await audit.append(change())
         await audit.append(refusal(path=f"/admin/{number}"))
         await audit.append(refusal(name="ben", by="key", status=200, code=None))
-    entries = (await audit.newest(1_000, None, NO_FILTER)).entries
+    entries = (await audit.newest(1_000, None, NO_FILTER))[0]
     places = [entry.place for entry in entries]
     assert len(set(places)) == 600
     assert places == sorted(places, reverse=True)
