@@ -15,6 +15,7 @@ from service.ledger import block_store, keys, manifests
 from service.ledger.commit import IMPORT, Commit, Entry, StreamEntry, corrupt, data_replaced, decode_chain
 from service.ledger.connection import LIMIT_S, TAIL_BLOCK_S, Connection, load_script
 from service.ledger.manifests import Manifest
+from service.ledger.startup import Server, check_server
 
 FORGET_REPLICA_AFTER_S = 3600
 ROWS_MISSING = 0  # reply of append.lua: a failover lost rows between their storing and the commit
@@ -43,6 +44,9 @@ class RedisLedger:
 
     async def aclose(self) -> None:
         await self.connection.aclose()
+
+    async def check(self) -> Server:
+        return await check_server(self.connection)
 
     async def head(self) -> int:
         return (await self.end())[0]

@@ -22,7 +22,6 @@ from typing import Any
 
 import pytest
 
-from service.ledger.startup import check_server
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
 from tests.deploy.valkeys import HOST, AclValkey, start_acl_valkey
@@ -261,7 +260,7 @@ async def _written_and_read(url: str, server: AclValkey) -> None:
     ledger = RedisLedger.connect(url)
     writer = await fill(ledger, 2)
     assert await ledger.read(0) == writer.commits
-    facts = await check_server(ledger.connection)
+    facts = await ledger.check()
     await ledger.aclose()
     assert server.operator().config_get("append*")["appendfsync"] == "always"
     assert len(facts.warnings) == 1, "it is not told how the server persists"

@@ -20,7 +20,6 @@ from service.errors import LedgerUnavailable
 from service.ledger import keys
 from service.ledger.commit import Commit
 from service.ledger.connection import parse_sentinels
-from service.ledger.startup import check_server
 from service.ledger.store import RedisLedger
 from tests.deploy.valkeys import (
     HOST,
@@ -124,7 +123,7 @@ async def append_until_accepted(ledger: RedisLedger, commit: Commit, blocks: Seq
 
 async def test_the_check_says_what_such_a_master_does_not_promise(watch: SentinelSetup) -> None:
     ledger = RedisLedger.connect(watch.url)
-    server = await check_server(ledger.connection)
+    server = await ledger.check()
     await ledger.aclose()
     assert "a server with replicas acknowledges an edit before a replica has it" in server.warnings[0]
 
@@ -218,7 +217,7 @@ async def end_of_tls(valkey: Valkey, name: str, wants_one_too: bool = False) -> 
 async def refusal(url: str) -> str:
     ledger = RedisLedger.connect(url)
     with pytest.raises(LedgerUnavailable) as error:
-        await check_server(ledger.connection)
+        await ledger.check()
     await ledger.aclose()
     return error.value.detail
 

@@ -22,7 +22,6 @@ from service.config import Settings
 from service.editing.editor import Editor
 from service.errors import LedgerCorrupt
 from service.ledger import keys
-from service.ledger.startup import check_server
 from service.ledger.store import RedisLedger
 from tests.deploy.valkeys import REDIS, AclValkey, start_acl_valkey
 from tests.service.http.conftest import KEY, serve
@@ -90,7 +89,7 @@ async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 async def use_everything(http: httpx.AsyncClient, ledger: RedisLedger) -> None:
     """Use every feature that touches Redis, as callers do."""
-    await check_server(ledger.connection)
+    await ledger.check()
     for number in range(12):  # enough commits that manifests are thinned
         body = {"edits": [{"question": CAPITAL, "answer": f"City {number}", "model": "toy"}], "measure": True}
         reply = await http.post("/admin/edits", json=body, headers={"idempotency-key": f"key-{number}"})
