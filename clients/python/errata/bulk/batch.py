@@ -29,6 +29,7 @@ class Batch:
         size: Number of all its lines; `lines` has those that are sent.
         active_lines: Lines of an export that are active already.
         earlier_reply: Reply to the commit that an earlier run made of it.
+        receipt: Receipt of the commit; None before it, and where there is none.
     """
 
     def __init__(self, number: int, lines: Sequence[Line]) -> None:
@@ -38,22 +39,15 @@ class Batch:
         self.active_lines = [line for line in lines if line.status == "no-op"]
         self.method = next((line.origin.method for line in lines if line.origin.method), None)
         self.earlier_reply: Reply[EditReceipt] | None = None
-
-    @property
-    def items(self) -> list[Item]:
-        return [line.item for line in self.lines if line.item is not None]
+        self.receipt: EditReceipt | None = None
 
     def list_items(self, ids: Mapping[str, str]) -> list[Item]:
         """Return the items; edits of an export that a line replaces get their `ids` of this service."""
-        items = self.items
-        for place, (line, item) in enumerate(zip(self.lines, items, strict=True)):
-            if line.origin.version and isinstance(item, EditItem) and item.replaces:
-                names = [ids[str(name)] for name in item.replaces if str(name) in ids]
-                items[place] = item.model_copy(update={"replaces": names})
-        return items
+        return [line.rename(ids) for line in self.lines]
 
     def record(self, receipt: EditReceipt) -> None:
         """Note the outcome of each line. A fact has several reports: one for the graph, one for each other system."""
+        self.receipt = receipt
         for report in receipt.report.edits:
             if report.place is None or report.place >= len(self.lines):
                 continue
@@ -70,8 +64,9 @@ class Batch:
             line.warnings += [warning for warning in warnings if warning not in line.warnings]
         self.refuse(receipt.report.refused)
 
-    def add_warnings(self, report: Report) -> None:
-        """Note further warnings of lines that were made."""
+    def complete(self, receipt: EditReceipt, report: Report) -> None:
+        """Put the whole report in the place of the first one, and note further warnings of lines that were made."""
+        self.receipt = receipt.model_copy(update={"report": report})
         for edit in report.edits:
             if edit.id and edit.place is not None:
                 line = self.lines[edit.place]
@@ -90,10 +85,8 @@ class Batch:
         remaining = [line for line in self.lines if line not in idle]
         for line in idle:
             line.status = "no-op"
-        if not idle or not remaining:
-            return False
-        self.lines = remaining
-        return True
+        self.lines = remaining or self.lines
+        return bool(idle and remaining)
 
     def record_reverted(self, version: int) -> None:
         for line in self.lines:

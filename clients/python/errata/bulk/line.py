@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from errata.wire import EditItem, EditTest, FactItem, Item, RelationItem
 
 Status = Literal["done", "no-op", "duplicate", "replaced", "refused", "taken back", "not sent"]
+
+# Fields of a line in a report
+OUTCOME = (
+    "status",
+    "code",
+    "detail",
+    "version",
+    "before",
+    "holds",
+    "wordings",
+    "follow",
+    "warnings",
+)
 
 
 @dataclass(frozen=True)
@@ -65,13 +78,19 @@ class Line:
         """Return whether it waits to be sent."""
         return self.item is not None and self.status == "not sent"
 
+    def rename(self, ids: Mapping[str, str]) -> Item:
+        """Return the item; edits of an export that it replaces get their `ids` of this service."""
+        assert self.item is not None
+        if self.origin.version and isinstance(self.item, EditItem) and self.item.replaces:
+            names = [ids[str(name)] for name in self.item.replaces if str(name) in ids]
+            return self.item.model_copy(update={"replaces": names})
+        return self.item
+
     def refuse(self, code: str, detail: str) -> None:
         self.status = "replaced" if code == "superseded" else "refused"
         self.code, self.detail = code, detail
 
     def to_row(self) -> dict[str, object]:
         """Return the fields of the line in a report."""
-        row = asdict(self)
-        for name in ("number", "where", "item", "origin", "unused_fields"):
-            del row[name]
-        return {"line": self.number, "question": self.question, "answer": self.answer, **row}
+        row = {"line": self.number, "question": self.question, "answer": self.answer}
+        return row | {name: getattr(self, name) for name in OUTCOME}

@@ -36,10 +36,7 @@ class FileRun:
     """The run of a file, and the outcome of each of its `lines`.
 
     Attributes:
-        versions: Versions of its commits, from this run or before.
-        earlier_versions: Those of them that existed before this run.
         reverted_versions: Versions of its earlier commits of which no edit is active any more.
-        receipts: Receipts of all commits, in order, or of the dry run.
     """
 
     def __init__(
@@ -58,13 +55,24 @@ class FileRun:
             mark_duplicates(self.lines)
         self._batches = divide(self.lines, self.options["batch_size"])
         self._ids: dict[str, str] = {}  # id of an edit in an export -> its id in the service
-        self.versions: list[int] = []
-        self.earlier_versions: set[int] = set()
         self.reverted_versions: list[int] = []
-        self.receipts: list[wire.EditReceipt] = []
         self._line_of_test: dict[tuple[int | None, str], Line] = {}
-        self._batch_of: dict[int, Batch] = {}  # by the place of its receipt
         self._head, self._has_begun = 0, False
+
+    @property
+    def receipts(self) -> list[wire.EditReceipt]:
+        """The receipts of all commits, in order, or of the dry run."""
+        return [batch.receipt for batch in self._batches if batch.receipt is not None]
+
+    @property
+    def versions(self) -> list[int]:
+        """The versions of its commits, from this run or before."""
+        return [receipt.version for receipt in self.receipts if receipt.version is not None]
+
+    @property
+    def earlier_versions(self) -> set[int]:
+        """The versions of its commits that existed before this run."""
+        return {version for version in self.versions if version <= self._head}
 
     def count(self, status: Status) -> int:
         return sum(line.status == status for line in self.lines)
@@ -134,7 +142,7 @@ class FileRun:
             ]
             for start in range(0, len(corrections), wire.MAX_PREVIEW_EDITS):
                 batch = Batch(0, corrections[start : start + wire.MAX_PREVIEW_EDITS])
-                without_tests = [item.model_copy(update={"tests": []}) for item in batch.items]
+                without_tests = [item.model_copy(update={"tests": []}) for item in batch.list_items({})]
                 await self._preview_batch(batch, without_tests)
         self._refuse_bad_lines("are refused by the service")
 
@@ -188,11 +196,10 @@ class FileRun:
         else:
             batch.record(reply.value)
             self._record(batch, reply.value)
-            self._batch_of[len(self.receipts) - 1] = batch
         return version
 
     def _record(self, batch: Batch, receipt: wire.EditReceipt) -> None:
-        """Keep the receipt, and note it on earlier lines of the file whose answers this commit changes."""
+        """Note a receipt on earlier lines of the file whose answers its commit changes."""
         for edit in receipt.report.edits:
             if edit.id and edit.place is not None and edit.place < len(batch.lines):
                 origin = batch.lines[edit.place].origin
@@ -203,20 +210,14 @@ class FileRun:
             if line is not None:
                 line.holds = False
                 line.warnings.append(f"since version {receipt.version} it is answered {test.after!r}")
-        self.receipts.append(receipt)
-        if receipt.version is not None:
-            self.versions.append(receipt.version)
-            if receipt.version <= self._head:
-                self.earlier_versions.add(receipt.version)
 
     async def _read_reports(self) -> None:
         """Read the reports that were completed after their commits, unless the run does not wait for them."""
-        for place, receipt in enumerate(self.receipts):
-            if self.options["wait_report"] and receipt.version and receipt.report.report_state == "measuring":
+        for batch in self._batches if self.options["wait_report"] else ():
+            receipt = batch.receipt
+            if receipt and receipt.version and receipt.report.report_state == "measuring":
                 detail = await self._send(self._calls.show(receipt.version, wait_report=True))
-                report = wire.Report.model_validate(detail.value.report)
-                self.receipts[place] = receipt.model_copy(update={"report": report})
-                self._batch_of[place].add_warnings(report)
+                batch.complete(receipt, wire.Report.model_validate(detail.value.report))
 
     def _commit_options(self, batch: Batch, reverted_versions: tuple[int, ...] = ()) -> EditOptions:
         """Return the options of the batch's commit.

@@ -21,12 +21,12 @@ def format_report(lines: Sequence[Line], suffix: str) -> str:
     out = io.StringIO(newline="")
     table = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
     table.writeheader()
-    for row in rows:
-        cells: dict[str, object] = {}
-        for name, value in row.items():
-            if isinstance(value, list):
-                cells[name] = " | ".join(map(str, value))
-            else:
-                cells[name] = str(value).lower() if isinstance(value, bool) else value
-        table.writerow(cells)
+    table.writerows({name: format_cell(value) for name, value in row.items()} for row in rows)
     return out.getvalue()
+
+
+def format_cell(value: object) -> object:
+    """Return the cell of a value: texts are joined by bars, and truth values are as in JSON."""
+    if isinstance(value, list):
+        return " | ".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else value
