@@ -102,14 +102,19 @@ class RejectedLine(Response):
     reason: str
 
 
-class ImportedTriple(Response):
+class Triple(Response):
+    """A triple as it is written down."""
+
+    subject: str
+    relation: str
+    object: str
+
+
+class ImportedTriple(Triple):
     """A triple of an import."""
 
     line: int
     """Line of the file."""
-    subject: str
-    relation: str
-    object: str
     before: str = ""
     """The value that it replaced or stands beside; "" without one."""
     by_hand: bool = False

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 from errata.wire.answers import Answer, AnswerFact, Qualifiers
 from errata.wire.base import Response, Snapshot
 from errata.wire.edits import Kind
-from errata.wire.graph import ImportedTriple
+from errata.wire.graph import ImportedTriple, Triple
 from errata.wire.report import EditContent, Outcome, ProbeEffects
 from errata.wire.state import EditCounts, Hits
 from errata.wire.texts import CommitVersion, Details, Version
@@ -209,34 +209,33 @@ class WhyReport(Response):
     where the answer rests on neither."""
 
 
-class FactChange(Qualifiers):
-    """A triple, or a whole import, that only one of two versions has."""
+class EditDifference(Response):
+    """An edit that only one of two versions has."""
 
     edit: str
-    subject: str
-    relation: str
-    object: str
+    change: Literal["added", "removed"]
+    """"added" if the later version has it."""
+
+
+class FactChange(EditDifference, Triple, Qualifiers):
+    """A triple, or a whole import, that only one of two versions has."""
+
     act: str
     """set, add or remove; "import" for an import."""
     triples: int = 1
     """Number of triples; more than one only for an import."""
     rows: list[ImportedTriple] = Field(default_factory=list)
     """Of an import, the triples that its commit lists."""
-    change: Literal["added", "removed"]
-    """"added" if the later version has it."""
 
 
-class MemoryChange(Response):
+class MemoryChange(EditDifference):
     """A change of a memory's own kind, such as a rule or a sense, that only one of two versions has."""
 
-    edit: str
     memory: str
     kind: str
     """A kind of change that the memory takes."""
     summary: str
     """The change in a few words."""
-    change: Literal["added", "removed"]
-    """"added" if the later version has it."""
 
 
 class Diff(ProbeEffects):

@@ -82,7 +82,7 @@ def draw_memory_change(change: wire.MemoryChange) -> Text:
     return _draw_side(change, one_line(change.summary), change.kind)
 
 
-def _draw_side(change: wire.FactChange | wire.MemoryChange, text: str, kind: str) -> Text:
+def _draw_side(change: wire.EditDifference, text: str, kind: str) -> Text:
     sign, style = ("+ ", "green") if change.change == "added" else ("- ", "red")
     return Text.assemble((sign + text, style), (f"  {kind}  {change.edit}", "dim"))
 
