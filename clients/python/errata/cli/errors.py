@@ -30,6 +30,12 @@ HINTS: dict[type[errors.ErrataError], str] = {
     errors.TooMany: "Try again in a moment.",
     errors.EditRefused: "Nothing was changed.",
 }
+EXITS: dict[type[errors.ErrataError], Exit] = {
+    errors.Refused: Exit.REFUSED,
+    errors.UnwritableFile: Exit.UNWRITABLE,
+    errors.BadAddress: Exit.USAGE,
+    errors.UnreadableFile: Exit.USAGE,
+}
 UNKNOWN_AUTHORITY = ("local issuer", "self-signed", "self signed")
 MAX_LINES = 5  # of a bad file
 
@@ -67,11 +73,7 @@ def choose_exit(error: errors.ErrataError) -> Exit:
         return Exit.UNKNOWN
     if type(error) is errors.Malformed:
         return Exit.USAGE  # also when the service is the one to see it
-    if isinstance(error, errors.Refused):
-        return Exit.REFUSED
-    if isinstance(error, errors.UnwritableFile):
-        return Exit.UNWRITABLE
-    return Exit.USAGE if isinstance(error, errors.BadAddress | errors.UnreadableFile) else Exit.UNREACHABLE
+    return next((code for kind, code in EXITS.items() if isinstance(error, kind)), Exit.UNREACHABLE)
 
 
 def choose_hint(error: errors.ErrataError, key: Key) -> str:

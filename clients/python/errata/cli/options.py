@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from datetime import date, datetime
 from typing import Annotated, Any
 
 import typer
 
+EDIT_ID = re.compile(r"[0-9a-f]{12}")
 TIMES = "2026-11-22 or '2026-11-22 14:30'"  # two spellings of a time, as help and errors show them
 Words = Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question, quoted or not.")]
 

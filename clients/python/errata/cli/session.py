@@ -90,13 +90,6 @@ class Session:
             raise typer.Exit(Exit.UNWRITABLE) from error
 
 
-def check_writable(file: Path) -> None:
-    try:
-        file.open("ab").close()
-    except OSError as error:
-        raise typer.BadParameter(f"{file} cannot be written: {error.strerror}; nothing was done") from error
-
-
 def is_terminal() -> bool:
     """Return whether a person can be asked."""
     return sys.stdin is not None and sys.stdin.isatty()

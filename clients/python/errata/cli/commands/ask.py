@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 from rich.text import Text
 
+from errata.cli.files import read_text
 from errata.cli.options import At, Words
 from errata.cli.render.drawing import draw_lines, make_table
 from errata.cli.render.escaping import make_printable, one_line
@@ -107,12 +108,7 @@ def read_context(argument: str) -> str:
     """Return the text itself, or the content of the file that it names after an @."""
     if not argument.startswith("@"):
         return argument
-    try:
-        return Path(argument[1:]).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise typer.BadParameter(f"{argument[1:]} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise typer.BadParameter(f"{argument[1:]} is not UTF-8: save it as UTF-8") from error
+    return read_text(Path(argument[1:]))
 
 
 def print_answer(session: Session, answer: Answer, verbose: bool, names_model: bool) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import typer
 
+from errata.calls.admin import AuditFilters
 from errata.cli.options import Time, restate
 from errata.cli.render.status import draw_audit
 from errata.cli.session import Session
@@ -40,19 +40,15 @@ def audit(
         until: Only up to this local time.
         export: All of them, as JSON Lines: one call a line, the newest first.
     """
-    query = partial(
-        session.calls.audit, name=name, path=path, refused=refused, version=version, since=since, until=until
-    )
-    while export:
-        page = session.send(query(limit=PAGE_SIZE, before=before), "Reading the audit").value
-        for entry in page.entries:
+    filters = AuditFilters(name=name, path=path, refused=refused, version=version, since=since, until=until)
+    if export:
+        for entry in session.errata.iterate_audit(before=before, page_size=PAGE_SIZE, **filters):
             typer.echo(entry.model_dump_json(exclude_none=True))
-        before = page.next
-        if before is None:
-            return
+        return
     flags = {"limit": limit if limit != LIMIT else None, "refused": refused, "done": refused is False}
     options = restate(**flags, name=name, path=path, version=version, since=since, until=until)
-    reply = session.send(query(limit=limit, before=before), "Reading the audit")
+    reply = session.send(session.calls.audit(limit=limit, before=before, **filters), "Reading the audit")
     while not reply.value.entries and reply.value.next:
-        reply = session.send(query(limit=limit, before=reply.value.next), "Reading the audit")
+        call = session.calls.audit(limit=limit, before=reply.value.next, **filters)
+        reply = session.send(call, "Reading the audit")
     session.show(reply, lambda page: draw_audit(page, options))

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from errata.cli.commands.ask import show_answer
+from errata.cli.files import decode, read_file
 from errata.cli.options import At, Words
 from errata.cli.render.graph import draw_document, draw_document_list
 from errata.cli.session import Session
@@ -36,7 +37,8 @@ def put(
         file: Plain text, Markdown, HTML or PDF; - reads text that is piped in.
         title: What people call it.
     """
-    data, file_type = read_file(file), FILE_TYPES.get(file.suffix.lower())
+    data = sys.stdin.buffer.read() if str(file) == "-" else read_file(file)
+    file_type = FILE_TYPES.get(file.suffix.lower())
     if file_type is not None:
         call = session.calls.put_document_file(id, data, file_type, title=title, **write.of_document)
     else:
@@ -45,22 +47,6 @@ def put(
             id, decode(file, data), title=title, media_type=media_type, **write.of_document
         )
     make(session, call, write, "Putting the document", "1 document")
-
-
-def read_file(file: Path) -> bytes:
-    """Return the bytes of a file or of the standard input; BadParameter where it cannot be read."""
-    try:
-        return sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-    except OSError as error:
-        raise typer.BadParameter(f"{file} cannot be read: {error.strerror}") from error
-
-
-def decode(file: Path, data: bytes) -> str:
-    """Return the text of a file; BadParameter where it is none."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise typer.BadParameter(f"{file} is not UTF-8: save it as UTF-8") from error
 
 
 def edit(

@@ -15,20 +15,20 @@ from errata.bulk.options import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
 from errata.calls.edit import EditOptions
 from errata.cli.commands.gaps import asked_model, close_gap, find_gap
-from errata.cli.options import parse_setting, read_version
+from errata.cli.files import check_writable
+from errata.cli.options import EDIT_ID, parse_setting, read_version
 from errata.cli.progress import ProgressDisplay
 from errata.cli.render.bulk import describe_progress, draw_run
 from errata.cli.render.bulk_report import REPORT_SUFFIXES, format_report
 from errata.cli.render.escaping import escape
 from errata.cli.render.receipt import MAX_SHOWN, draw_head, draw_receipt
 from errata.cli.render.text import plural
-from errata.cli.session import Session, check_writable
+from errata.cli.session import Session
 from errata.cli.write import Undo, Write, make, require_success, show_receipt
 from errata.errors import ErrataError, NothingToDo
 from errata.wire import MAX_EDITS, EditReceipt, Report
 
 EDIT_ID_CHARS = 12
-EDIT_ID = re.compile(r"[0-9a-f]{12}")
 RANGE = re.compile(r"(\d{1,16})(?:-(\d{1,16}))?")
 MAX_REVERTS = 1_000  # commits that one command takes back
 NOT_BOTH = "give a question and its answer, or --file, not both"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ import typer
 from rich.text import Text
 
 from errata.cli.commands.question_list import compare_answers
-from errata.cli.options import At, Time, read_version, restate
+from errata.cli.options import EDIT_ID, At, Time, read_version, restate
 from errata.cli.render.commits import draw_commit, draw_diff, draw_log, draw_tags
 from errata.cli.render.scope import draw_edit
 from errata.cli.render.status import draw_check, draw_memory, draw_models, draw_replicas
@@ -21,7 +20,6 @@ from errata.errors import NotFound
 
 LIMIT, BUDGET = 20, 100
 Name = Annotated[str, typer.Argument(help="The name: a letter, then letters, digits and . _ + -")]
-EDIT_ID = re.compile(r"[0-9a-f]{12}")
 
 
 def log(

@@ -12,12 +12,13 @@ from typing import BinaryIO
 import typer
 
 from errata.bulk.records import make_rows
+from errata.cli.files import check_writable
 from errata.cli.options import At
 from errata.cli.progress import ProgressDisplay
 from errata.cli.render.escaping import make_printable, one_line
 from errata.cli.render.receipt import draw_import
 from errata.cli.render.text import plural
-from errata.cli.session import Session, check_writable, is_terminal
+from errata.cli.session import Session, is_terminal
 from errata.cli.write import Import, Write, require_success
 from errata.tables.delimiter import read_headings
 from errata.tables.workbook import WorkbookError

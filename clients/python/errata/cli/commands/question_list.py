@@ -11,6 +11,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
+from errata.cli.files import read_text
 from errata.cli.render.escaping import make_printable, one_line
 from errata.cli.render.text import plural
 from errata.cli.session import Session
@@ -92,11 +93,8 @@ def compare_answers(
 
 
 def read_questions(file: Path, budget: int) -> list[str]:
-    """Return the lines of a file, each once; typer.BadParameter if they are more than a budget."""
-    try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{file} cannot be read as UTF-8: {error}") from error
+    """Return the lines of a file, each once; typer.BadParameter if it cannot be read, or they exceed a budget."""
+    lines = read_text(file).splitlines()
     questions = list(dict.fromkeys(filter(None, map(str.strip, lines))))
     if len(questions) > budget:
         count = f"{file} has {plural(len(questions), 'question')}, and each may cost a request of the model"
