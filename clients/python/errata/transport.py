@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 from pydantic import ValidationError
@@ -34,7 +34,7 @@ from errata.errors import (
     Unavailable,
     Unreachable,
 )
-from errata.files import Progress
+from errata.files import Download, Progress
 from errata.problems import from_problem
 from errata.request import Call, Reply, T_co, read_reply
 from errata.wire import Problem
@@ -77,41 +77,14 @@ class Retry:
         return min(max(required_s, own_s), self.longest_pause_s)
 
 
-class Sink(Protocol):
-    """Takes a response piece by piece as it arrives, so that no piece is kept in memory."""
-
-    def accepts(self, response: httpx.Response) -> bool:
-        """Return whether it takes the content of a response."""
-
-    def write(self, piece: bytes) -> None:
-        """Take the next piece."""
-
-    def finish(self) -> bytes:
-        """Return the value of the reply as JSON, after the last piece."""
-
-
-class Link(Protocol):
-    """Sends bytes to the service, and waits."""
-
-    @property
-    def http(self) -> httpx.Client | httpx.AsyncClient:
-        """The client that holds the connections."""
-
-    async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
-        """Return the response; its content goes to `sink` where that accepts it."""
-
-    async def pause(self, seconds: float) -> None:
-        """Wait between two attempts."""
-
-    async def run(self, work: Callable[[], Value]) -> Value:
-        """Return the result of work that waits for the disk."""
-
-
 class BlockingLink:
+    """Sends requests and waits without an event loop."""
+
     def __init__(self, http: Any, **options: Any) -> None:
         self.http: httpx.Client = http or httpx.Client(**options)
 
-    async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
+    async def send(self, request: httpx.Request, sink: Download | LineReader | None) -> httpx.Response:
+        """Return the response; its content goes to `sink` piece by piece where that accepts it."""
         with closing(self.http.send(request, stream=True)) as response:
             if sink is not None and sink.accepts(response):
                 for piece in response.iter_bytes():
@@ -124,14 +97,17 @@ class BlockingLink:
         time.sleep(seconds)  # noqa: ASYNC251  this coroutine runs without an event loop
 
     async def run(self, work: Callable[[], Value]) -> Value:
+        """Return the result of work that waits for the disk."""
         return work()
 
 
 class AsyncLink:
+    """Sends requests and waits in an event loop."""
+
     def __init__(self, http: Any, **options: Any) -> None:
         self.http: httpx.AsyncClient = http or httpx.AsyncClient(**options)
 
-    async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
+    async def send(self, request: httpx.Request, sink: Download | LineReader | None) -> httpx.Response:
         async with aclosing(await self.http.send(request, stream=True)) as response:
             if sink is not None and sink.accepts(response):
                 async for piece in response.aiter_bytes():
@@ -158,7 +134,9 @@ def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
     raise AssertionError("a blocking conversation tried to wait for an event loop")
 
 
-async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: Retry) -> Reply[T_co]:
+async def exchange(
+    link: BlockingLink | AsyncLink, request: httpx.Request, call: Call[T_co], retry: Retry
+) -> Reply[T_co]:
     """Send `request` for `call`, with retries, and return the reply; raise only ErrataError."""
     attempt, may_be_done = 0, False
     while True:
@@ -175,7 +153,7 @@ async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: 
         await link.pause(pause_s)
 
 
-async def _attempt(link: Link, request: httpx.Request, call: Call[T_co]) -> Reply[T_co]:
+async def _attempt(link: BlockingLink | AsyncLink, request: httpx.Request, call: Call[T_co]) -> Reply[T_co]:
     """Send the request once. A file that it receives exists when this returns, and does not when it raises."""
     try:
         return await _receive(link, request, call)
@@ -185,9 +163,9 @@ async def _attempt(link: Link, request: httpx.Request, call: Call[T_co]) -> Repl
         raise
 
 
-async def _receive(link: Link, request: httpx.Request, call: Call[T_co]) -> Reply[T_co]:
+async def _receive(link: BlockingLink | AsyncLink, request: httpx.Request, call: Call[T_co]) -> Reply[T_co]:
     reader = None if call.upload is None else LineReader(call.upload.progress, address_of(request))
-    sink: Sink | None = call.download or reader
+    sink = call.download or reader
     with translate_failures(link.http, request, call):
         response = await link.send(request, sink)
     if sink is None or not sink.accepts(response):
