@@ -8,7 +8,7 @@ commit is made twice. Both clients share this code and pass their `send`.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -93,15 +93,11 @@ class FileRun:
                 self._batches = divide(self.lines, self.options["batch_size"])
             if not self.options["skip_bad"]:
                 await self._preview()
-            expected_version, n_seen = self.options["expected_version"], 0
-            for batch in self._batches:
-                self._report(EDITING, n_seen)
-                if batch.lines:
-                    version = await self._commit(batch, expected_version)
-                    if version is not None and expected_version is not None:
-                        expected_version = version
-                n_seen += batch.size
-            self._report(EDITING, n_seen)
+            expected_version = self.options["expected_version"]
+            for batch in self._iterate_batches(EDITING):
+                version = await self._commit(batch, expected_version)
+                if version is not None and expected_version is not None:
+                    expected_version = version
             if self._is_export and self.options["dry_run"]:
                 foresee(self.lines)
             if not self.options["dry_run"]:
@@ -122,17 +118,12 @@ class FileRun:
 
     async def _preview(self) -> None:
         """Let the service check every line before anything is committed."""
-        n_seen = 0
-        for batch in self._batches:
-            self._report(CHECKING, n_seen)
-            if batch.lines:
-                await self._preview_batch(batch, batch.list_items({}))
-            n_seen += batch.size
+        for batch in self._iterate_batches(CHECKING):
+            await self._preview_batch(batch, batch.list_items({}))
         if len(self._batches) > 1 and not self._is_export:
             # All are checked together, as many as one preview takes: an edit may depend on one far from it in the
             # file. Their tests have no part in it and could make it too large. In an export later lines may take the
             # place of earlier ones.
-            self._report(CHECKING, n_seen)
             corrections = [
                 line
                 for batch in self._batches
@@ -236,5 +227,12 @@ class FileRun:
         fields = {name: value for name, value in of_run.items() if name in OF_COMMITS}
         return cast(EditOptions, fields) | options
 
-    def _report(self, phase: str, n_done: int) -> None:
-        self._progress(wire.ImportProgress(phase=phase, done=n_done, total=len(self.lines)))
+    def _iterate_batches(self, phase: str) -> Iterator[Batch]:
+        """Yield the batches that have lines to send, and report the progress before each and at the end."""
+        n_done, total = 0, len(self.lines)
+        for batch in self._batches:
+            self._progress(wire.ImportProgress(phase=phase, done=n_done, total=total))
+            if batch.lines:
+                yield batch
+            n_done += batch.size
+        self._progress(wire.ImportProgress(phase=phase, done=total, total=total))
