@@ -116,10 +116,15 @@ def _say(question: str, answer: str, label: str) -> Row:
 
 
 def _draw_writes(commit: wire.VersionDetail) -> RenderableType:
-    table = make_table()
-    for memory, write in commit.writes.items():
-        rows = f"{plural(write.puts, 'block')} put, {write.removes:,} removed"
-        table.add_row(memory, rows, short_digest(write.checksum))
+    rows = [
+        (
+            memory,
+            f"{plural(write.puts, 'block')} put, {write.removes:,} removed",
+            short_digest(write.checksum),
+        )
+        for memory, write in commit.writes.items()
+    ]
+    table = make_table(rows=rows)
     table.style = "dim"
     return table
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import Literal, TypeVar
 
 from rich.console import Group, RenderableType
@@ -12,7 +13,11 @@ from rich.text import Text
 from errata.wire import Response
 
 # Flags of the commands by the fields that sentences of the service name
-FLAGS = {name: f"--{name}" for name in ("add", "create", "model", "replaces", "set", "where")}
+FLAGS = {name: f"--{name}" for name in ("add", "create", "model", "replaces", "set", "where")} | {
+    "column": "--column HEADING=RELATION",
+    "counterexamples": "--not",
+    "keep_corrections": "--keep-corrections",
+}
 T = TypeVar("T", bound=Response)
 
 
@@ -39,6 +44,14 @@ def make_table(*titles: str, rows: Iterable[Sequence[RenderableType]] = (), inde
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def make_compact_table(*titles: str, rows: Iterable[Sequence[RenderableType]], indent: int = 0) -> Table:
+    """Make a table without the columns that no row needs."""
+    lines = list(rows)
+    is_in_use = [any(cells) for cells in zip(*lines, strict=True)]
+    compact_lines = ([*compress(cells, is_in_use)] for cells in lines)
+    return make_table(*compress(titles, is_in_use), rows=compact_lines, indent=indent)
 
 
 def draw_page(table: Table, command: str, options: str, before: object) -> RenderableType:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.drawing import draw_lines, make_table
+from errata.cli.render.drawing import draw_lines, make_compact_table, make_table
 from errata.cli.render.escaping import escape, one_line
 from errata.cli.render.text import plural
 
@@ -144,16 +144,15 @@ def draw_entity_list(page: wire.EntityList) -> RenderableType:
 
 def draw_entities(entities: Sequence[wire.EntityHead]) -> RenderableType:
     """Draw entities, without columns that would be empty."""
-    has_aliases = any(entity.aliases for entity in entities)
-    has_descriptions = any(entity.description for entity in entities)
-    titles = ["also called"] * has_aliases + ["what it is"] * has_descriptions
-    table = make_table("id:cyan", "name", ">facts", *titles)
-    for entity in entities:
-        aliases = ", ".join(map(one_line, entity.aliases[:MAX_ALIASES]))
-        aliases += ", …" if len(entity.aliases) > MAX_ALIASES else ""
-        cells = [aliases] * has_aliases + [one_line(entity.description)] * has_descriptions
-        table.add_row(entity.id, one_line(entity.label), f"{entity.degree:,}", *cells)
-    return table
+    rows = [
+        (e.id, one_line(e.label), f"{e.degree:,}", list_aliases(e), one_line(e.description)) for e in entities
+    ]
+    return make_compact_table("id:cyan", "name", ">facts", "also called", "what it is", rows=rows)
+
+
+def list_aliases(entity: wire.EntityHead) -> str:
+    aliases = [*map(one_line, entity.aliases[:MAX_ALIASES]), *["…"] * (len(entity.aliases) > MAX_ALIASES)]
+    return ", ".join(aliases)
 
 
 def draw_entity(entity: wire.EntityState) -> RenderableType:
@@ -186,13 +185,13 @@ def _draw_facts(facts: Sequence[wire.EntityFact]) -> RenderableType:
         title = name if label in ("", name) else f"{label} ({name})"
         object_id = f"{fact.object_id} (by its name)" if fact.linked_text else fact.object_id
         object_name = "no label is known of " * fact.unlabelled + object_id
-        origin = " · ".join(filter(None, (*describe_qualifiers(fact), _describe_age(fact), fact.edit)))
+        origin = " · ".join(filter(None, (*describe_qualifiers(fact), describe_age(fact), fact.edit)))
         table.add_row("" if title == previous else title, one_line(fact.object), object_name, origin)
         previous = title
     return Padding.indent(table, 2)
 
 
-def _describe_age(fact: wire.EntityFact) -> str:
+def describe_age(fact: wire.EntityFact) -> str:
     since = f"since version {fact.added_in}" if fact.added_in else "from the base"
     return f"{since}, removed in version {fact.removed_in}" if isinstance(fact, wire.RemovedFact) else since
 
@@ -218,14 +217,19 @@ def draw_document_list(page: wire.DocumentList) -> RenderableType:
 def draw_senses(word: wire.WordSenses) -> RenderableType:
     """Draw a word: a line a sense."""
     title = Text.assemble((f"'{word.word}'", "bold"), (f"  {word.model}, version {word.version}", "dim"))
-    is_edited = any(sense.edits for sense in word.senses)
-    titles = [">sense", ">strength", "favours", "disfavours:dim", *["edits:yellow"] * is_edited]
-    table = make_table(*titles)
-    for sense in word.senses:
-        words = _write_words(sense.top), _write_words(sense.bottom[:3]), *[", ".join(sense.edits)] * is_edited
-        table.add_row(str(sense.number), _write_strength(sense), *words)
+    rows = [
+        (
+            str(sense.number),
+            _write_strength(sense),
+            _write_words(sense.top),
+            _write_words(sense.bottom[:3]),
+            ", ".join(sense.edits),
+        )
+        for sense in word.senses
+    ]
+    titles = ">sense", ">strength", "favours", "disfavours:dim", "edits:yellow"
     warnings = [Text(warning, style="yellow") for warning in word.warnings]
-    return Group(title, table, *warnings)
+    return Group(title, make_compact_table(*titles, rows=rows), *warnings)
 
 
 def _write_strength(sense: wire.Sense) -> str:

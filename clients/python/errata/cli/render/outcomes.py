@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import compress
 from typing import NamedTuple
 
 from rich.console import RenderableType
@@ -12,7 +11,7 @@ from rich.style import Style
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.drawing import draw_answer, draw_change, make_table
+from errata.cli.render.drawing import draw_answer, draw_change, make_compact_table
 from errata.cli.render.escaping import one_line
 from errata.cli.render.graph import describe_change, is_import
 from errata.cli.render.text import percent, plural
@@ -36,10 +35,8 @@ class Row(NamedTuple):
 
 def draw_outcomes(rows: Iterable[Row], indent: int = 4) -> list[RenderableType]:
     """Draw a table without the columns that no row needs; nothing without rows."""
-    lines = [_draw_cells(row) for row in rows]
-    is_in_use = [any(cells) for cells in zip(*lines, strict=True)]
-    table = make_table(rows=([*compress(cells, is_in_use)] for cells in lines))
-    return [Padding.indent(table, indent)] if lines else []
+    table = make_compact_table(rows=map(_draw_cells, rows))
+    return [Padding.indent(table, indent)] if table.row_count else []
 
 
 def draw_section(heading: str, style: str, rows: Iterable[Row]) -> list[RenderableType]:
@@ -174,10 +171,10 @@ def list_tests(tests: Iterable[Outcome]) -> list[Row]:
 
 def list_changes(changes: Iterable[Outcome]) -> list[Row]:
     """Return the wordings of edits that two versions answer differently; one that was not measured is an edit's."""
-    return [Row(_name_absence(change), note=f"{change.edit} {change.model}".rstrip()) for change in changes]
+    return [Row(name_absence(change), note=f"{change.edit} {change.model}".rstrip()) for change in changes]
 
 
-def _name_absence(change: Outcome) -> Outcome:
+def name_absence(change: Outcome) -> Outcome:
     names = {"before": change.before or NO_EDIT, "after": change.after or NO_EDIT}
     return change if change.is_measured else change.model_copy(update=names)
 

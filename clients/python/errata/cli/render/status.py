@@ -45,12 +45,12 @@ def draw_check(check: wire.CheckReport) -> RenderableType:
         *draw_section(besides, "red", map(Row, check.other_answers)),
         *draw_lines((omission if check.unmeasured_probes else "", "dim")),
         *draw_tests("Replaced by later edits:", "", successions),
-        *draw_lines((_count_states(check.edits) if check.edits else "", "dim")),
+        *draw_lines((count_states(check.edits) if check.edits else "", "dim")),
         *(Text(f"Damaged: {fault}.", style="red") for fault in check.damaged_imports),
     )
 
 
-def _count_states(edits: wire.EditCounts) -> str:
+def count_states(edits: wire.EditCounts) -> str:
     states = {"broken": edits.broken, "replaced": edits.superseded, "taken back": edits.reverted}
     counts = [f"{n:,} {'is' if n == 1 else 'are'} {state}" for state, n in states.items() if n]
     return f"Of all edits {', '.join(counts)}." if counts else ""

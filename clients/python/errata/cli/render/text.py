@@ -6,14 +6,6 @@ from datetime import UTC, datetime
 
 from rich import filesize
 
-from errata.cli.render.drawing import FLAGS
-
-FLAGS |= {
-    "column": "--column HEADING=RELATION",
-    "counterexamples": "--not",
-    "keep_corrections": "--keep-corrections",
-}
-
 MINUTE_S, HOUR_S, DAY_S, WEEK_S = 60, 3_600, 86_400, 604_800
 
 
