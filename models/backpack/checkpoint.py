@@ -1,4 +1,4 @@
-"""A Backpack from a folder, the hub or a training file, and back.
+"""A Backpack from weights in any layout, and back to a folder.
 
 Read without unpickling and without remote code. Convert a checkpoint of the authors' training code,
 offline: `python -m models.backpack.checkpoint FILE CONFIG OUT`.
@@ -20,11 +20,7 @@ from models.backpack.weight_names import to_ours
 from models.kit.checkpoint import (
     CONFIG,
     WEIGHTS,
-    CheckpointError,
     fill,
-    locate,
-    read_config,
-    read_tensors,
     save,
 )
 
@@ -46,20 +42,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-
-def load_backpack(name_or_folder: str | Path, revision: str | None = None) -> Backpack:
-    """Load a checkpoint in the published layout or in ours.
-
-    Raises:
-        CheckpointError: The files are not a whole Backpack; the sentence names the missing part.
-    """
-    folder = locate(name_or_folder, revision)
-    try:
-        config = BackpackConfig.from_hf(read_config(folder))
-    except ValueError as cause:
-        raise CheckpointError(f"{folder / CONFIG}: {cause}") from cause
-    return build_backpack(config, read_tensors(folder))
 
 
 def build_backpack(config: BackpackConfig, tensors: Mapping[str, Tensor]) -> Backpack:

@@ -16,7 +16,6 @@ from typing import Literal
 
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor
 
 from models.confidence import Confidence
 from models.ernie_doc.config import ErnieDocConfig
@@ -81,7 +80,9 @@ def save(
         labels: Names of the labels of a model that has several.
         tokenizer: Its words, if they are not MiniLM's.
     """
-    state = unique_state(model)
+    state = {
+        name: weight.detach() for name, weight in model.named_parameters()
+    }  # each that layers share once
     encoder = minilm_weights(state) if base == "minilm" else {}
     tensors = {name: value.to(dtype) for name, value in differing(state, encoder).items()}
     config = {
@@ -137,8 +138,3 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
         tuple(config.get("labels", ())),
         contents.tokenizer(TOKENIZER) if TOKENIZER in contents.files else None,
     )
-
-
-def unique_state(model: ErnieDoc) -> dict[str, Tensor]:
-    """Return the tensors of a model, those that layers share once and under their first name."""
-    return {name: parameter.detach() for name, parameter in model.named_parameters()}

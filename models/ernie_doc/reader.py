@@ -10,7 +10,7 @@ state, however long the document is.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -23,7 +23,8 @@ from torch.nn.utils.rnn import pad_sequence
 from models.ernie_doc.checkpoint import Checkpoint
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import Reading
-from models.ernie_doc.state import RecentStates, State, chain, name_digest
+from models.ernie_doc.state import State, chain, name_digest
+from models.kit.batching import Cache
 from models.reading.document import Document
 from models.reading.windows import Window, cover
 
@@ -96,9 +97,8 @@ class Packing:
 
 
 class Route(NamedTuple):
-    """The windows of a document, their ids, and the digest of the state after each."""
+    """The ids of the windows of a document, and the digest of the state after each."""
 
-    windows: Sequence[Window]
     parts: Sequence[Int[Tensor, " _"]]
     digests: Sequence[str]
 
@@ -111,7 +111,7 @@ class Reader:
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, packing: Packing, store: RecentStates | None = None, every: int = 1
+        self, checkpoint: Checkpoint, packing: Packing, store: Cache[str, State] | None = None, every: int = 1
     ) -> None:
         self.model, self.packing, self.every = checkpoint.model, packing, every
         self.origin = name_digest(checkpoint.digest, repr(sorted(asdict(packing).items())))
@@ -122,12 +122,7 @@ class Reader:
 
     def start(self) -> State:
         """Return the state before a document."""
-        memory = start_memory(self.model.config, 1, self.device)[:, 0]
-        return State(self.origin, self.origin, 0, 0, memory)
-
-    def read(self, document: Document) -> Iterator[State]:
-        """Return the state after each segment, from the store if it is there."""
-        return self._continue(self._route(document), self.start(), 0)
+        return State(self.origin, start_memory(self.model.config, 1, self.device)[:, 0])
 
     def read_before(self, document: Document, numbers: Sequence[int]) -> Iterator[tuple[int, State]]:
         """Read on to each of some windows, rising, from the last state before it that is stored.
@@ -164,22 +159,19 @@ class Reader:
             return reading, self.model.span_logits(reading.states, segments.mask.to(self.device))
 
     def _route(self, document: Document) -> Route:
-        windows = self.packing.windows(len(document))
-        parts = [document.ids[first:last] for first, last in windows]
-        return Route(windows, parts, list(chain(self.origin, parts)))
+        parts = [document.ids[first:last] for first, last in self.packing.windows(len(document))]
+        return Route(parts, list(chain(self.origin, parts)))
 
     def _continue(self, route: Route, state: State, first: int) -> Iterator[State]:
-        for number in range(first, len(route.windows)):
+        for number in range(first, len(route.parts)):
             snapshot = self._store and self._store.get(route.digests[number])
             state = snapshot or self._step(route, state, number)
-            is_last = number + 1 == len(route.windows)
+            is_last = number + 1 == len(route.parts)
             if self._store and not snapshot and (is_last or (number + 1) % self.every == 0):
-                self._store.put(state)
+                self._store.keep({state.digest: replace(state, memory=state.memory.cpu())})
             yield state
 
     def _step(self, route: Route, state: State, number: int) -> State:
         segments = self.packing.pack([route.parts[number]])
         reading = self.read_segments(segments, state.memory[:, None])
-        return State(
-            self.origin, route.digests[number], number + 1, route.windows[number].last, reading.memory[:, 0]
-        )
+        return State(route.digests[number], reading.memory[:, 0])

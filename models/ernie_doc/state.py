@@ -7,47 +7,26 @@ change by its name alone.
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
-from threading import Lock
 
-from cachetools import LRUCache
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from models.kit.batching import Cache
 
 
 @dataclass(frozen=True)
 class State:
     """The memory after some segments of a document."""
 
-    origin: str  # digest of the model and of how documents are packed for it
-    digest: str  # digest of the origin and all windows that were read
-    n_segments: int
-    n_tokens: int  # tokens of the document up to the end of the last
+    digest: str  # digest of the model, of how documents are packed for it, and of all windows that were read
     memory: Float[Tensor, "layer slot width"]  # for the next segment, float32
 
 
-class RecentStates:
-    """The states that were used last. Threads may share it.
-
-    Args:
-        most_bytes: Bound of all states together; a state that is larger is not kept.
-    """
-
-    def __init__(self, most_bytes: int) -> None:
-        self._states: LRUCache[str, State] = LRUCache(most_bytes, getsizeof=lambda state: state.memory.nbytes)
-        self._lock = Lock()
-
-    def get(self, digest: str) -> State | None:
-        """Return a state, or None if it is not there."""
-        with self._lock:
-            return self._states.get(digest)
-
-    def put(self, state: State) -> None:
-        """Keep a state for a while."""
-        with self._lock, suppress(ValueError):  # the state is larger than the bound
-            self._states[state.digest] = replace(state, memory=state.memory.cpu())
+def recent_states(most_bytes: int) -> Cache[str, State]:
+    """Return a store of the states that were used last, by their digests; a state that is larger is not kept."""
+    return Cache(most_bytes, lambda state: state.memory.nbytes)
 
 
 def name_digest(*parts: str) -> str:

@@ -7,11 +7,9 @@ versions that have it, for its states are found by its digest.
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from threading import Lock
 from typing import Any, TypeAlias
 
 import torch
-from cachetools import LRUCache
 from more_itertools import unique_everseen
 from tokenizers import Tokenizer
 
@@ -21,14 +19,14 @@ from models.encoder.minilm import MiniLM
 from models.ernie_doc.answer import MOST_WINDOWS, Answer, AnswerRule, Progress, Second, answer_in_steps
 from models.ernie_doc.checkpoint import Checkpoint, Settings
 from models.ernie_doc.checkpoint import load as load_checkpoint
-from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.cost import cost
 from models.ernie_doc.explain import describe_document, explain
 from models.ernie_doc.labelling import PAIR_SHARE, rate_answers
 from models.ernie_doc.minilm import load_tokenizer
 from models.ernie_doc.reader import Packing, Reader
-from models.ernie_doc.state import RecentStates
+from models.ernie_doc.state import recent_states
 from models.ernie_doc.windows import Chooser
+from models.kit.batching import Cache
 from models.kit.checkpoint import ADVICE, CheckpointError
 from models.kit.replies import decline, reply
 from models.memory import Views
@@ -74,15 +72,14 @@ class ErnieDocSystem:
         packing = Packing.of(
             tokenizer, config.segment, settings.question_room, settings.overlap, config.points
         )
-        self.reader = Reader(checkpoint, packing, RecentStates(STATE_BYTES), EVERY)
+        self.reader = Reader(checkpoint, packing, recent_states(STATE_BYTES), EVERY)
         self._checkpoint, self._settings, self._tokenizer = checkpoint, settings, tokenizer
-        spans = SpanRule(settings.longest, N_BEST, "margin")
+        spans = SpanRule(settings.longest, N_BEST)
         share, device = settings.reader_share, self.reader.device
         second = Second(load_reader(device=device), share) if share else None
         self.rule = AnswerRule(spans, BATCH[device.type], MOST_WINDOWS, second=second)
         self._chooser = Chooser(encoder)
-        self._tokens: LRUCache[str, Tokens] = LRUCache(CACHED_TOKENS, getsizeof=len)
-        self._lock = Lock()
+        self._tokens = Cache[str, Tokens](CACHED_TOKENS, len)
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
         """Answer one after the other: each reads its own document."""
@@ -172,13 +169,9 @@ class ErnieDocSystem:
             )
 
     def _tokenize(self, document: Document) -> Tokens:
-        with self._lock:
-            tokens = self._tokens.get(document.digest)
-        if tokens is None:
-            tokens = tokenize(document.text, self._tokenizer, MAX_TOKENS)
-            with self._lock:
-                self._tokens[document.digest] = tokens
-        return tokens
+        texts = {document.digest: document.text}
+        tokens = self._tokens.of(texts, lambda _: [tokenize(document.text, self._tokenizer, MAX_TOKENS)])
+        return tokens[document.digest]
 
     def _reply(self, ask: Ask, document: Document, tokens: Tokens, result: Answer) -> Reply:
         n_windows = len(self.reader.packing.windows(len(tokens)))
@@ -242,7 +235,9 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
     """
     checkpoint = load_checkpoint(folder, device, dtype)
     tokenizer, config = checkpoint.tokenizer or load_tokenizer(), checkpoint.model.config
-    settings = label_settings(config) if config.classes else checkpoint.settings
+    settings = checkpoint.settings
+    if config.classes:  # such a model has no spans, and nothing has calibrated its head
+        settings = Settings(config.segment // PAIR_SHARE, 0, 1, NO_SCALE)
     if settings is None:
         raise CheckpointError(
             f"{folder} does not say how it reads documents, as a model without a head for answers: {ADVICE}"
@@ -255,8 +250,3 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
             f"{folder} has {config.vocab:,} words and {owner} tokenizer {tokenizer.get_vocab_size():,}: {ADVICE}"
         )
     return Bundle(ErnieDocSystem(checkpoint, settings, tokenizer, MiniLM.load(device)), (Texts(),))
-
-
-def label_settings(config: ErnieDocConfig) -> Settings:
-    """Return the settings of a model with labels, which has no spans; its head is not calibrated."""
-    return Settings(config.segment // PAIR_SHARE, 0, 1, NO_SCALE)

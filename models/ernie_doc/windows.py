@@ -6,15 +6,13 @@ question as the nearest chunk that begins in it.
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 import torch
-from cachetools import LRUCache
-from jaxtyping import Float
 from more_itertools import chunked
 from torch import Tensor
 
 from models.encoder.minilm import MiniLM
+from models.kit.batching import Cache
 from models.reading.document import Document
 from models.reading.windows import Window
 
@@ -38,10 +36,7 @@ class Chooser:
 
     def __init__(self, encoder: MiniLM) -> None:
         self._encoder = encoder
-        self._vectors: LRUCache[str, Tensor] = LRUCache(
-            VECTOR_BYTES, getsizeof=lambda vectors: vectors.nbytes
-        )
-        self._lock = Lock()
+        self._vectors = Cache[str, Tensor](VECTOR_BYTES, lambda vectors: vectors.nbytes)
 
     def choose(
         self, document: Document, windows: Sequence[Window], question: str, n_windows: int
@@ -59,8 +54,7 @@ class Chooser:
         yield Choice(numbers, cosines[numbers].tolist())
 
     def _embed(self, document: Document) -> Generator[int, None, Tensor]:
-        with self._lock:
-            vectors: Float[Tensor, "chunk width"] | None = self._vectors.get(document.text)
+        vectors = self._vectors.get(document.text)
         if vectors is None:
             chunks = cut_chunks(document)
             parts: list[Tensor] = []
@@ -68,9 +62,7 @@ class Chooser:
                 parts.append(self._encoder.encode(part).sentences.cpu())
                 yield min(len(parts) * AT_ONCE, len(chunks))
             vectors = torch.cat(parts)
-            with self._lock:
-                if vectors.nbytes <= VECTOR_BYTES:
-                    self._vectors[document.text] = vectors
+            self._vectors.keep({document.text: vectors})
         return vectors
 
 

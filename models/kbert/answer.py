@@ -226,7 +226,9 @@ class Answerer:
         ]
         ranks: list[Ranks] = []
         max_chars = CHARS_PER_RANKING[self.model.device.type]
-        for part in constrained_batches(queries, max_chars, get_len=_read_chars, strict=False):
+        for part in constrained_batches(
+            queries, max_chars, get_len=lambda query: min(len(query[0]), MAX_READ_CHARS), strict=False
+        ):
             ranks += self.model.relevance.rank(part)
             yield
         all_ranks = iter(ranks)
@@ -269,10 +271,6 @@ class Answerer:
             for line, row in zip(is_wanted, group_rows, strict=True):
                 line[[0, *chain.from_iterable(row.objects)]] = True
             yield Pass(places, group_rows, self.model.encoder.read(batch, is_wanted))
-
-
-def _read_chars(query: tuple[str, Sequence[str]]) -> int:
-    return min(len(query[0]), MAX_READ_CHARS)
 
 
 def _reply_from_candidates(

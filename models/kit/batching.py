@@ -1,6 +1,7 @@
 """Batches of similar lengths, and values that are kept for keys that recur."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -29,8 +30,9 @@ def by_length(lengths: Sequence[int], budget: int, max_rows: int | None = None) 
 class Cache(Generic[K, V]):
     """Values by keys that recur; the least recently used go first. Threads may share it."""
 
-    def __init__(self, size: float) -> None:
-        self._values: LRUCache[K, V] = LRUCache(size)
+    def __init__(self, size: float, weigh: Callable[[V], float] | None = None) -> None:
+        """Make room for as many values, or for values that `weigh` so much together."""
+        self._values: LRUCache[K, V] = LRUCache(size, getsizeof=weigh)
         self._lock = Lock()
 
     def of(self, keys: Iterable[K], compute: Callable[[list[K]], Iterable[V]]) -> dict[K, V]:
@@ -44,7 +46,12 @@ class Cache(Generic[K, V]):
             self.keep(fresh)
         return values
 
-    def keep(self, values: Mapping[K, V]) -> None:
-        """Keep values that were computed elsewhere."""
+    def get(self, key: K) -> V | None:
+        """Return a value, or None if it is not there."""
         with self._lock:
+            return self._values.get(key)
+
+    def keep(self, values: Mapping[K, V]) -> None:
+        """Keep values that were computed elsewhere, up to one that weighs more than there is room for."""
+        with self._lock, suppress(ValueError):
             self._values.update(values)

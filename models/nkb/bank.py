@@ -13,7 +13,7 @@ T5 checkpoint fits the mounted model, and the other way round once the keys that
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -22,7 +22,6 @@ from torch import Tensor, nn
 
 from models.nkb.skeleton import T5
 
-Init = Literal["zero_values", "authors"]
 LAYERS, SIZE, ADAPTIVE = "kb_layer", "ex_size", "adaptive_nkb"
 
 
@@ -77,23 +76,19 @@ class BankConfig:
 class Bank(nn.Module):
     """Slots beside one feed-forward block, in fp32 whatever the backbone is in.
 
-    The init `zero_values` has random keys and adds exactly nothing until it is trained or edited; `authors` has
-    torch's default linear initialisation everywhere, which changes every answer at once.
+    A new bank has random keys, and adds exactly nothing until it is trained or edited.
     """
 
-    def __init__(self, d_model: int, size: int, adaptive: bool, init: Init = "zero_values") -> None:
+    def __init__(self, d_model: int, size: int, adaptive: bool) -> None:
         super().__init__()
         self.wi_ex = nn.Linear(d_model, size, bias=False, dtype=torch.float32)
         self.wo_ex = nn.Linear(size, d_model, bias=False, dtype=torch.float32)
         self.ex_ada_in = nn.Linear(d_model, d_model, dtype=torch.float32) if adaptive else None
         self.ex_ada_out = nn.Linear(d_model, d_model, dtype=torch.float32) if adaptive else None
-        if init == "zero_values":
-            with torch.no_grad():
-                self.wo_ex.weight.zero_()
-                if self.ex_ada_out is not None:
-                    self.ex_ada_out.bias.zero_()
-        elif init != "authors":
-            raise ValueError(f"init: 'zero_values' or 'authors', not {init!r}")
+        with torch.no_grad():
+            self.wo_ex.weight.zero_()
+            if self.ex_ada_out is not None:
+                self.ex_ada_out.bias.zero_()
 
     def slot_weights(self, n: Float[Tensor, "*position d"]) -> Float[Tensor, "*position slot"]:
         """Return how strongly each slot fires on a normalised state (eq. 8)."""
@@ -139,7 +134,7 @@ class KnowledgeLayer(nn.Module):
         return total.to(hidden_states.dtype)
 
 
-def mount(t5: T5, config: BankConfig, init: Init = "zero_values") -> T5:
+def mount(t5: T5, config: BankConfig) -> T5:
     """Add new banks to a model in `config.layers`, in place, and return it.
 
     ValueError: the decoder lacks a layer, or a layer has a bank already.
@@ -152,7 +147,7 @@ def mount(t5: T5, config: BankConfig, init: Init = "zero_values") -> T5:
             raise ValueError(
                 f"decoder layer {layer} already carries a {type(plain).__name__}: mount banks once"
             )
-        bank = Bank(t5.config.d_model, config.size, config.adaptive, init)
+        bank = Bank(t5.config.d_model, config.size, config.adaptive)
         bank = bank.to(plain.layer_norm.weight.device)
         sublayers[-1] = KnowledgeLayer(plain, bank).train(plain.training)
     for key, value in config.format().items():

@@ -16,8 +16,8 @@ import torch
 from safetensors.torch import save_file
 from transformers import T5Config, T5ForConditionalGeneration
 
-from models.kit.checkpoint import CONFIG, WEIGHTS, CheckpointError, fill, locate, read_config, read_tensors
-from models.nkb.bank import BankConfig, Init, mount
+from models.kit.checkpoint import CONFIG, WEIGHTS, CheckpointError, fill, read_config, read_tensors
+from models.nkb.bank import BankConfig, mount
 
 TIED_NAMES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
 OBSOLETE = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"  # a tensor of old files
@@ -34,20 +34,11 @@ def write(t5: T5ForConditionalGeneration, folder: Path) -> None:
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
 
 
-def load_nkb(
-    name_or_folder: str | Path,
-    revision: str | None = None,
-    bank: BankConfig | None = None,
-    init: Init = "zero_values",
-) -> T5ForConditionalGeneration:
-    """Load a T5 in evaluation mode, its banks filled from the checkpoint.
-
-    Args:
-        revision: Commit on the hub, 40 hex digits; required for a hub name, refused for a folder.
+def load_nkb(folder: Path, bank: BankConfig | None = None) -> T5ForConditionalGeneration:
+    """Load a T5 in evaluation mode, its banks filled from the checkpoint, or with a new `bank`.
 
     CheckpointError: a tensor is missing, is no part of the model or has another shape; the text names it.
     """
-    folder = locate(name_or_folder, revision)
     config = read_config(folder)
     if config.get("model_type") != "t5":
         raise CheckpointError(f"{folder / CONFIG} does not describe a T5: model_type must be 't5'")
@@ -61,6 +52,6 @@ def load_nkb(
         # T5 v1.1 has a separate output matrix, which transformers ties by default.
         t5.lm_head.weight = torch.nn.Parameter(t5.lm_head.weight.detach().clone())
     if bank_config.layers:
-        mount(t5, bank_config, "authors")
+        mount(t5, bank_config)
     fill(t5, {name: value for name, value in tensors.items() if name != OBSOLETE}, folder)
-    return (t5 if bank is None else mount(t5, bank, init)).eval()
+    return (t5 if bank is None else mount(t5, bank)).eval()

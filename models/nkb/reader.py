@@ -6,7 +6,6 @@ reference.safetensors (directions of routed rows, and the subjects of training),
 the digests of the others. The judge of the scope has another folder (models/scope/judge.py).
 """
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from cachetools import LRUCache
 from jaxtyping import Bool, Float, Int
 from tokenizers import Tokenizer
 from torch import Tensor, nn
@@ -23,7 +21,7 @@ from torch.nn.utils.rnn import pad_sequence
 from models.confidence import Confidence
 from models.encoder.minilm import Encoded, MiniLM
 from models.kit.batching import Cache
-from models.kit.checkpoint import CONFIG, WEIGHTS, Contents, fill, read_verified, write_sums
+from models.kit.checkpoint import CONFIG, WEIGHTS, Contents, fill, read_verified
 from models.nkb.bank import BankConfig, mount
 from models.nkb.decode import Decoder
 from models.nkb.gated import Pushes
@@ -200,22 +198,19 @@ class ReadCache:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self._cache: LRUCache[str, CachedRead] = LRUCache(CACHE_SIZE)
+        self._cache: Cache[str, CachedRead] = Cache(CACHE_SIZE)
         self._readings: Cache[str, Readings] = Cache(READINGS_CACHED)
         self._is_used = False
-        self._lock = threading.Lock()
 
     def read(self, questions: Sequence[str]) -> Read:
         """Read questions like `Reader.read`, those in the cache excepted, and keep them.
 
         The last bits of a cached read depend on the batch that it was read in.
         """
-        distinct = dict.fromkeys(questions)
-        with self._lock:
-            self._is_used = True
-            entries = {question: self._cache[question] for question in distinct if question in self._cache}
-        if missing := [question for question in distinct if question not in entries]:
-            entries |= self.keep(missing, self.reader.read(missing))
+        self._is_used = True
+        entries = self._cache.of(
+            questions, lambda missing: self.keep(missing, self.reader.read(missing)).values()
+        )
         rows = [entries[question] for question in questions]
         states = pad_sequence([row.states for row in rows], batch_first=True)
         lengths = torch.tensor([len(row.states) for row in rows], device=states.device)
@@ -244,27 +239,5 @@ class ReadCache:
             )
         }
         self._readings.keep(readings)
-        with self._lock:
-            self._cache.update(reads)
+        self._cache.keep(reads)
         return reads
-
-
-def pack_reference(pushes: Pushes, subjects: Int[Tensor, "subject aspect"]) -> dict[str, Tensor]:
-    """Return the tensors of reference.safetensors. Directions are stored, and then used, in half precision."""
-    return {
-        "units": pushes.units.half(),
-        "gaps": pushes.gaps,
-        "enough": pushes.enough,
-        "largest": torch.tensor(pushes.largest),
-        "taught": subjects,
-    }
-
-
-def digest(folder: Path) -> str:
-    """Compute the digest of all that answers and edits follow from."""
-    return read_verified(folder, FILES).digest
-
-
-def record(folder: Path) -> None:
-    """Record the digests of the files of a finished checkpoint."""
-    write_sums(folder, FILES)

@@ -78,7 +78,7 @@ class Reader:
         self.confidence, self.digest = confidence, digest
         ids = encoder.tokenizer.get_vocab(with_added_tokens=True)
         self._cls, self._sep, self._mask = (ids[name] for name in ("[CLS]", "[SEP]", "[MASK]"))
-        self._rule = SpanRule(settings.longest, N_BEST, "margin")
+        self._rule = SpanRule(settings.longest, N_BEST)
 
     def answer(self, ask: Ask) -> Reply:
         """Answer a question from its context."""

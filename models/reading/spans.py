@@ -6,7 +6,6 @@ where its window shows most of what stands around it. [CLS] is the span of a win
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -15,23 +14,14 @@ from models.reading.document import Document
 from models.reading.windows import OFFSET, Window, owners
 
 MOST_CHARS = 1_000  # characters of a span; a longer span is one token, such as a million letters
-Rank = Literal["margin", "total"]
 
 
 @dataclass(frozen=True)
 class SpanRule:
-    """How spans are compared."""
+    """How long spans are, and how many are returned."""
 
     longest: int  # most tokens of a span; the authors allow 100
     n_best: int  # spans that are returned; the authors keep 20
-    # `margin` ranks by the log-odds against no answer in the same window; `total`, the authors' way, by the sum of
-    # both logits
-    rank: Rank
-    most_chars: int = MOST_CHARS  # most characters of a span
-
-    def value(self, span: "Span") -> float:
-        """Return the value by which a span is ranked."""
-        return span.margin if self.rank == "margin" else span.total
 
 
 @dataclass(frozen=True)
@@ -58,7 +48,7 @@ def follow_spans(
     logits: Iterable[Float[Tensor, "token 2"]],
     rule: SpanRule,
 ) -> Iterator[list[Span]]:
-    """Yield after each window the best spans so far, the best first; of equal ones the earlier.
+    """Yield after each window the best spans so far, those of the highest margin first; of equal ones the earlier.
 
     Args:
         logits: Start and end for each token of the segment of each of these; may be streamed.
@@ -77,10 +67,10 @@ def follow_spans(
         null = float(scores[0].sum())
         for total, head, tail in top_pairs(pairs, rule.n_best):
             start, end = document.cut(window.first + head, window.first + tail)
-            if end - start > rule.most_chars:
+            if end - start > MOST_CHARS:
                 continue
             best.append(Span(total, null, start, end, document.text[start:end], number))
-        best = sorted(best, key=rule.value, reverse=True)[: rule.n_best]
+        best = sorted(best, key=lambda span: span.margin, reverse=True)[: rule.n_best]
         yield best
 
 

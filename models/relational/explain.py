@@ -55,8 +55,7 @@ def _path(reading: Reading, walk: Walk) -> list[dict[str, Any]]:
             "no_fact": round(step.broken, 4),
             "facts": [_describe_edge(reading.graph, edge) for edge in edges[:MAX_ENTRIES]],
             "rivals": [
-                {"label": rival.label, "weight": round(rival.weight, 4)}
-                for rival in step.rivals[:MAX_ENTRIES]
+                {"label": label, "weight": round(weight, 4)} for label, weight in step.rivals[:MAX_ENTRIES]
             ],
         }
         for step, edges in zip(walk.steps, proof(reading.graph, walk), strict=True)

@@ -73,7 +73,9 @@ class TextReader:
     @torch.no_grad()
     def read(self, questions: Sequence[MaskedQuestion]) -> TokenStates:
         """Read questions; those that are not cached in one forward pass."""
-        rows = self._questions.of((question.text for question in questions), self._read_questions)
+        rows = self._questions.of(
+            (question.text for question in questions), lambda texts: self._encoder.encode(texts).states
+        )
         encodings = [self._encoder.tokenizer.encode(question.text) for question in questions]
         lengths = [min(len(encoding.ids), self._encoder.max_tokens) for encoding in encodings]
         pairs = zip(questions, lengths, strict=True)
@@ -86,9 +88,6 @@ class TextReader:
                     starts[row, number, token] = first <= place < last
         truncated = tuple(len(encoding.ids) > self._encoder.max_tokens for encoding in encodings)
         return TokenStates(states, mask.to(self.device), starts.bool().to(self.device), truncated)
-
-    def _read_questions(self, texts: Sequence[str]) -> Float[Tensor, "text token width"]:
-        return self._encoder.encode(texts).states
 
     def label_vectors(self, labels: Iterable[str]) -> dict[str, Float[Tensor, " width"]]:
         """Return the unit vector of each label, read as "What is the <label>?"."""

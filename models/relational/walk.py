@@ -16,14 +16,6 @@ from models.relational.subgraph import Subgraph
 
 
 @dataclass(frozen=True)
-class Rival:
-    """A relation that a walk could have taken at a hop."""
-
-    label: str  # what people call it
-    weight: float  # its attention weight
-
-
-@dataclass(frozen=True)
 class Step:
     """One hop of a walk."""
 
@@ -31,7 +23,9 @@ class Step:
     edges: tuple[int, ...]  # places of the facts that were walked
     weight: float  # attention weight of the relation, averaged over the nodes at which the walk stood
     broken: float  # weight of `null`: that no fact here is the one that is asked for
-    rivals: tuple[Rival, ...]  # the other relations, the heaviest first
+    rivals: tuple[
+        tuple[str, float], ...
+    ]  # labels of the other relations with their weights, the heaviest first
 
 
 @dataclass(frozen=True)
@@ -131,8 +125,8 @@ class Searcher:
             for longer in _grow(walk, field, spread):
                 row = self._labels.rows[longer.steps[-1].label] - FIRST_LABEL
                 next_fronts[front.question].append(_Front(front.question, longer, values[row]))
-        beams = self._network.config.beams
-        return [front for group in next_fronts.values() for front in _keep(group, beams)]
+        groups = [sorted(group, key=lambda front: -front.walk.weight) for group in next_fronts.values()]
+        return [front for group in groups for front in group[: self._network.config.beams]]
 
     def _attend(self, hop: int, fronts: Sequence[_Front]) -> list[tuple["Spread", Tensor]]:
         """Return how each walk spreads, and the value that each label would carry on."""
@@ -188,20 +182,15 @@ def _grow(walk: Walk, field: Field, spread: Spread) -> list[Walk]:
     for node in walk.nodes:
         for label, places in field.options(node).items():
             edges[label] += places
-    rivals = [Rival(label, weight) for label, weight in spread.labels.items()]
-    rivals.sort(key=lambda rival: (-rival.weight, rival.label))
+    rivals = sorted(spread.labels.items(), key=lambda pair: (-pair[1], pair[0]))
     walks = []
-    for rival in rivals:
-        places = tuple(edges[rival.label])
-        other_rivals = tuple(other for other in rivals if other is not rival)
-        step = Step(rival.label, places, rival.weight, spread.null, other_rivals)
+    for label, weight in rivals:
+        places = tuple(edges[label])
+        other_rivals = tuple(rival for rival in rivals if rival[0] != label)
+        step = Step(label, places, weight, spread.null, other_rivals)
         nodes = tuple(dict.fromkeys(field.graph.edges[place].target for place in places))
-        walks.append(replace(walk, steps=(*walk.steps, step), nodes=nodes, weight=walk.weight * rival.weight))
+        walks.append(replace(walk, steps=(*walk.steps, step), nodes=nodes, weight=walk.weight * weight))
     return walks
-
-
-def _keep(fronts: Sequence[_Front], beams: int) -> list[_Front]:
-    return sorted(fronts, key=lambda front: -front.walk.weight)[:beams]
 
 
 def _by_weight(walks: Sequence[Walk]) -> tuple[Walk, ...]:

@@ -14,13 +14,11 @@ are the encoder's; `models/encoder/pairs.py` runs the layers.
 """
 
 import math
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from cachetools import LRUCache
 from jaxtyping import Float, Int
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -29,6 +27,7 @@ from models.confidence import Confidence
 from models.encoder.layers import restore_matrices
 from models.encoder.minilm import MiniLM
 from models.encoder.pairs import PairLayers
+from models.kit.batching import Cache
 from models.kit.checkpoint import CONFIG, WEIGHTS, CheckpointError, read_verified
 from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
@@ -126,8 +125,7 @@ class Judge:
         self.contrast = Contrast(WordReader(encoder.tokenizer, encoder.words, names))
         self.slips = Slips(encoder.tokenizer, slips)
         self._layers = layers
-        self._cache: LRUCache[Pair, float] = LRUCache(CACHE_SIZE)
-        self._lock = threading.Lock()
+        self._cache = Cache[Pair, float](CACHE_SIZE)
 
     @staticmethod
     def load(encoder: MiniLM, folder: Path = DEFAULT) -> "Judge":
@@ -207,19 +205,12 @@ class Judge:
             log_odds[unsure] = self.calibration.log_odds(raw[unsure], cosines[unsure], signs[unsure])
         return log_odds
 
-    def _mark(self, pairs: Sequence[Pair]) -> list[bytes]:
-        """Return the marks of the mentions of pairs, if the layers have learned any."""
-        if not self._layers.has_marks:
-            return []
-        return [mark_mentions(*map(self.contrast.reader.read, pair)) for pair in pairs]
-
     def read_pairs(self, pairs: Sequence[Pair]) -> Float[Tensor, " pair"]:
         """Return what the layers say of each pair."""
-        with self._lock:
-            raw = {pair: self._cache[pair] for pair in pairs if pair in self._cache}
-        if missing := [pair for pair in dict.fromkeys(pairs) if pair not in raw]:
-            fresh = dict(zip(missing, self._layers(missing, self._mark(missing)).tolist(), strict=True))
-            raw |= fresh
-            with self._lock:
-                self._cache.update(fresh)
+        raw = self._cache.of(pairs, self._read_anew)
         return torch.tensor([raw[pair] for pair in pairs])
+
+    def _read_anew(self, pairs: Sequence[Pair]) -> list[float]:
+        marks = (mark_mentions(*map(self.contrast.reader.read, pair)) for pair in pairs)
+        numbers: list[float] = self._layers(pairs, list(marks) if self._layers.has_marks else []).tolist()
+        return numbers

@@ -123,7 +123,8 @@ class Router:
             routes = self.find_routes(
                 [questions[place] for _, place in batch], [views[version] for version, _ in batch]
             )
-            digests |= zip(batch, map(_digest, routes), strict=True)
+            keys = [None if route is None else (route.block.key, route.block.digest) for route in routes]
+            digests |= zip(batch, keys, strict=True)
         for step, place in near:
             may_be_rerouted[step][place] = digests[step, place] != digests[step + 1, place]
         return may_be_rerouted
@@ -134,7 +135,3 @@ class Router:
 
     def _read_asks(self, asks: Sequence[Ask]) -> Readings:
         return self._read_questions([ask.question for ask in asks])
-
-
-def _digest(match: Match | None) -> tuple[str, str] | None:
-    return None if match is None else (match.block.key, match.block.digest)

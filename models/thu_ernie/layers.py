@@ -59,13 +59,13 @@ class SelfAttention(nn.Module):
         self, x: Float[Tensor, "batch token width"], bias: Float[Tensor, "batch 1 1 token"]
     ) -> Float[Tensor, "batch token width"]:
         """Return the values of all keys, weighed for each token."""
-        query, key, value = (self._split(layer(x)) for layer in (self.query, self.key, self.value))
+        query, key, value = (
+            layer(x).view(*x.shape[:2], self._heads, -1).transpose(1, 2)
+            for layer in (self.query, self.key, self.value)
+        )
         dropout = self._dropout if self.training else 0.0
         context = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=dropout)
         return context.transpose(1, 2).flatten(2)
-
-    def _split(self, x: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch head token size"]:
-        return x.view(*x.shape[:2], self._heads, -1).transpose(1, 2)
 
 
 class Residual(nn.Module):

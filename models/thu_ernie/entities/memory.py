@@ -139,7 +139,8 @@ class EntityMemory(UnionMemory):
             block = write_fact(key, fact, row)
         else:
             row = self._copy(fields.copy_of) if fields.vector is None else self._check_vector(fields)
-            block = write_row(key, fields.entity, row)
+            names = to_tensor(json.dumps([fields.entity]))
+            block = Block.of(key, 0, ROWS, {"entities": names, "rows": row[None]})
         is_new = self.table.names.row_of(fields.entity) == NO_ENTITY
         return Material(change.id, ROWS, block, {"rows": 1, "new": [fields.entity] if is_new else []})
 
@@ -170,11 +171,6 @@ def write_fact(key: str, fact: NewFact, row: Float[Tensor, " size"]) -> Block:
 def read_fact(block: Block) -> NewFact:
     """Return the fact of a block that `write_fact` made."""
     return NewFact(*json.loads(read_text(block, "fact")))
-
-
-def write_row(key: str, entity: str, row: Float[Tensor, " size"]) -> Block:
-    """Keep the row of an entity as a block."""
-    return Block.of(key, 0, ROWS, {"entities": to_tensor(json.dumps([entity])), "rows": row[None]})
 
 
 def read_block(block: Block) -> dict[str, Tensor]:

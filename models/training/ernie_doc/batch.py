@@ -71,7 +71,10 @@ def draw_rows(passages: Sequence[Passage], packing: Packing, mixture: Plan, rng:
     without = []
     for _ in range(mixture.n_rows - len(with_answer)):
         rivals = rng.sample(absent, min(len(absent), mixture.n_rivals))
-        without += sorted(rivals, key=count_shared)[-1:]
+        # The one that has most of the question's different tokens.
+        without += sorted(rivals, key=lambda row: len({*row.text.tolist()} & {*row.example.ids.tolist()}))[
+            -1:
+        ]
     return with_answer + without
 
 
@@ -83,11 +86,6 @@ def draw_present(present: Sequence[Row], mixture: Plan, rng: random.Random) -> l
     remote = remote[: round(n_rows * mixture.memory_share)]
     local = [row for row in order if row.example.kind not in MEMORY_KINDS]
     return remote + local[: n_rows - len(remote)]
-
-
-def count_shared(row: Row) -> int:
-    """Count the different tokens that a window and its question share."""
-    return len({*row.text.tolist()} & {*row.example.ids.tolist()})
 
 
 def place_answer(document: Document, passage: int, number: int, window: Window, example: Example) -> Row:

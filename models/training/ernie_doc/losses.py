@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -44,8 +44,9 @@ class Teacher:
     ) -> list[Float[Tensor, "_ width"]]:
         """Return the states of one window of each document."""
         firsts = [max(0, window.first - self.context) for window in windows]
+        cls, sep = torch.tensor([self.packing.cls]), torch.tensor([self.packing.sep])
         rows = [
-            self._pack(passage.document.ids[first : window.last])
+            torch.cat([cls, passage.document.ids[first : window.last], sep])
             for passage, first, window in zip(passages, firsts, windows, strict=True)
         ]
         lengths = torch.tensor([len(row) for row in rows])
@@ -59,9 +60,6 @@ class Teacher:
             row[OFFSET + window.first - first : OFFSET + window.last - first]
             for row, first, window in zip(states, firsts, windows, strict=True)
         ]
-
-    def _pack(self, ids: Int[Tensor, " part"]) -> Int[Tensor, " row"]:
-        return torch.cat([torch.tensor([self.packing.cls]), ids, torch.tensor([self.packing.sep])])
 
 
 def span_loss(model: ErnieDoc, batch: Batch) -> Float[Tensor, ""]:

@@ -15,7 +15,7 @@ from models.ernie_doc.answer import MOST_WINDOWS, AnswerRule, Second
 from models.ernie_doc.checkpoint import Checkpoint, Settings, load, save, save_settings
 from models.ernie_doc.minilm import load_tokenizer
 from models.ernie_doc.reader import Packing, Reader
-from models.ernie_doc.state import RecentStates
+from models.ernie_doc.state import recent_states
 from models.ernie_doc.windows import Chooser
 from models.kit.checkpoint import WEIGHTS
 from models.packs.files import digest
@@ -106,13 +106,13 @@ def measure(run: Run) -> None:
 
 def open_exam(run: Run, checkpoint: Checkpoint, tokenizer: Tokenizer) -> Exam:
     """Return an exam in whose store each question of a document finds the states of that document."""
-    reader = Reader(checkpoint, make_packing(run.plan, tokenizer), RecentStates(STORE_BYTES))
+    reader = Reader(checkpoint, make_packing(run.plan, tokenizer), recent_states(STORE_BYTES))
     return Exam(reader, Chooser(MiniLM(device=_device(run))), tokenizer)
 
 
 def make_rule(run: Run, share: float) -> AnswerRule:
     """Return the rule of answers, with the reader of all systems as the second one, if it has a share."""
-    spans = SpanRule(run.plan.longest, run.plan.exam.n_best, "margin")
+    spans = SpanRule(run.plan.longest, run.plan.exam.n_best)
     second = Second(load_reader(device=_device(run)), share) if share else None
     return AnswerRule(spans, run.plan.exam.batch, MOST_WINDOWS, second=second)
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
 from models.encoder.minilm import MiniLM
+from models.kit.checkpoint import write_sums
 from models.nkb import checkpoint, reader
 from models.nkb.backbone import BackboneConfig, build
 from models.nkb.bank import BankConfig, bank_of, mount
@@ -79,13 +80,17 @@ def train(run: Run) -> bool:
     checkpoint.write(t5, run.out)
     (run.out / "generation_config.json").unlink(missing_ok=True)
     tokenizer.save(str(run.out / reader.TOKENIZER))
-    for name, tensors in (
-        (reader.SUBJECTS, weights),
-        (reader.REFERENCE, reader.pack_reference(pushes, centres)),
-    ):
+    tables = {  # directions are stored, and then used, in half precision
+        "units": pushes.units.half(),
+        "gaps": pushes.gaps,
+        "enough": pushes.enough,
+        "largest": torch.tensor(pushes.largest),
+        "taught": centres,
+    }
+    for name, tensors in ((reader.SUBJECTS, weights), (reader.REFERENCE, tables)):
         save_file({key: tensor.contiguous() for key, tensor in tensors.items()}, run.out / name)
     (run.out / reader.CONFIDENCE).write_text(json.dumps(confidence.to_json(), indent=1) + "\n")
-    reader.record(run.out)
+    write_sums(run.out, reader.FILES)
     index_probes(run.out, texts)
     return True
 

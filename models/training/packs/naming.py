@@ -41,14 +41,12 @@ class Name:
     id: str
 
     def fits(self, mention: Mention) -> bool:
-        if unify(self.type, mention.type) != self.type or self._may_be_another_place(mention):
+        # There is a Boston in Ireland, and a Paris in Texas.
+        may_be_another_place = mention.type == "place" and mention.is_subject and not mention.id and self.id
+        if unify(self.type, mention.type) != self.type or may_be_another_place:
             return False
         both_known = is_wikidata(self.id) and is_wikidata(mention.id)
         return not both_known or mention.id == self.id
-
-    def _may_be_another_place(self, mention: Mention) -> bool:
-        """Return whether a mention may be about another place: there is a Boston in Ireland, and a Paris in Texas."""
-        return bool(self.id) and mention.type == "place" and mention.is_subject and not mention.id
 
 
 def is_wikidata(id: str) -> bool:
@@ -104,7 +102,8 @@ def about_its_names(fact: RawFact, names: Mapping[str, Name], relations: Mapping
 def _settle(uses: list[Mention]) -> Name | None:
     source = min(mention.source for mention in uses)
     best_uses = [mention for mention in uses if mention.source == source]
-    label = _most_common(mention.label for mention in best_uses)
+    counts = Counter(mention.label for mention in best_uses)
+    label = min(counts, key=lambda label: (-counts[label], label))
     if source == Source.ENTITYQUESTIONS:
         kind = _common_type(best_uses, strict=True)
         return Name(label, kind, "") if kind else None
@@ -116,10 +115,6 @@ def _settle(uses: list[Mention]) -> Name | None:
         return Name(label, kind, _best_id(exact) or _best_id(usable) or own_id)
     id = _best_id(best_uses)
     return Name(label, _common_type([m for m in best_uses if m.id == id], strict=False), id)
-
-
-def _most_common(labels: Iterable[str]) -> str:
-    return min(Counter(labels).items(), key=lambda pair: (-pair[1], pair[0]))[0]
 
 
 def _best_id(uses: list[Mention]) -> str:

@@ -58,7 +58,8 @@ class PackQuestions:
         for _ in range(MAX_DRAWS):
             start = rng.choice(self._ids)
             path, ends = self._walk(start, n_hops, rng)
-            if len(path) == n_hops and (n_hops == 1 or self._is_held(path) == is_held):
+            ids = [relation.id for relation in path]
+            if len(path) == n_hops and (n_hops == 1 or self.compositions.is_held(ids) == is_held):
                 return self._ask(start, path, ends, rng)
         raise ValueError(f"the graph has no path of {n_hops} hops to ask for")
 
@@ -76,9 +77,6 @@ class PackQuestions:
             ends = [fact for fact in facts if fact.relation == path[-1].id]
             ids = list(dict.fromkeys(fact.object_id for fact in ends if fact.object_id))
         return path, ends
-
-    def _is_held(self, path: Sequence[RelationText]) -> bool:
-        return self.compositions.is_held([relation.id for relation in path])
 
     def _ask(
         self, start: str, path: Sequence[RelationText], ends: Sequence[Fact], rng: random.Random

@@ -48,10 +48,6 @@ class Rewriter:
 
         return self._replace_word(question, replacements_of, rng)
 
-    def other_synonym(self, question: str, rng: random.Random) -> str | None:
-        """Replace one noun by one of the same meaning."""
-        return self._replace_word(question, self._wordnet.synonyms, rng)
-
     def _replace_word(
         self, question: str, replacements_of: Callable[[str], list[str]], rng: random.Random
     ) -> str | None:
@@ -151,7 +147,7 @@ class Rewriter:
             words = [word for word in re.findall(pattern, text) if is_name or word not in name]
             return question.replace(word := rng.choice(words), misspell(word, rng), 1) if words else question
         if change < 0.75:
-            return self.other_synonym(question, rng) or question
+            return self._replace_word(question, self._wordnet.synonyms, rng) or question
         return question
 
 

@@ -13,12 +13,12 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from models.backpack.checkpoint import build_backpack, load_backpack, main, save_backpack
+from models.backpack.checkpoint import build_backpack, main, save_backpack
 from models.backpack.network import Backpack
 from models.backpack.senses import BackpackConfig
 from models.backpack.training_file import read_training_file
 from models.backpack.weight_names import CONV1D, PUBLISHED_ALIASES, WORDS
-from models.kit.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError, read_config, read_tensors
 from tests.models.backpack.conftest import CONFIG
 
 
@@ -30,6 +30,10 @@ def as_published(model: Backpack) -> dict[str, Tensor]:
     }
     tensors |= {alias: state[name].clone() for alias, name in PUBLISHED_ALIASES.items()}
     return tensors | {"backpack.gpt2_model.h.0.attn.bias": torch.ones(1, 1, 4, 4)}
+
+
+def load_backpack(folder: Path) -> Backpack:
+    return build_backpack(BackpackConfig.from_hf(read_config(folder)), read_tensors(folder))
 
 
 def test_a_checkpoint_that_was_written_reads_as_it_was(backpack: Backpack, tmp_path: Path) -> None:

@@ -11,16 +11,25 @@ import torch
 
 from models.ernie_doc.answer import AnswerRule, Progress, Second, answer, answer_in_steps, ask_windows
 from models.ernie_doc.reader import Reader
-from models.ernie_doc.state import RecentStates, State
+from models.ernie_doc.state import State, recent_states
 from models.ernie_doc.windows import CHUNK, STRIDE, Choice, Chooser, cut_chunks
 from models.reading.checkpoint import load as load_reader
 from models.reading.document import Document, DocumentRefused
 from models.reading.spans import SpanRule
 from models.reading.windows import Window, cover
-from tests.models.ernie_doc.tiny import ROOM, Counter, chooser, document, text, tiny_reader, tokenizer
+from tests.models.ernie_doc.tiny import (
+    ROOM,
+    Counter,
+    chooser,
+    document,
+    read_all,
+    text,
+    tiny_reader,
+    tokenizer,
+)
 
-RULE = AnswerRule(SpanRule(longest=10, n_best=3, rank="margin"), batch=3, most_windows=50)
-ALL = SpanRule(longest=10, n_best=10_000, rank="margin")
+RULE = AnswerRule(SpanRule(longest=10, n_best=3), batch=3, most_windows=50)
+ALL = SpanRule(longest=10, n_best=10_000)
 QUESTION = "when was it built?"
 
 
@@ -47,7 +56,7 @@ def read_logits(reader: Reader, content: Document, batch: int = 3, uses_memory: 
 
 def test_each_window_is_read_from_the_state_before_it() -> None:
     reader, content = tiny_reader(), document(text(50))
-    before = [reader.start(), *reader.read(content)]
+    before = [reader.start(), *read_all(reader, content)]
     windows, all_logits = reader.packing.windows(50), read_logits(reader, content)
     for (first, last), state, actual in zip(windows, before[:-1], all_logits, strict=True):
         segments = reader.packing.pack([content.ids[first:last]], ids(QUESTION))
@@ -58,7 +67,7 @@ def test_each_window_is_read_from_the_state_before_it() -> None:
 def test_few_windows_are_asked_from_the_states_before_them() -> None:
     content = document(text(50))
     rule = replace(RULE, most_windows=2)
-    reader = tiny_reader(RecentStates(10**9), every=2)
+    reader = tiny_reader(recent_states(10**9), every=2)
     counter = Counter(reader)
     first = answer(reader, chooser(), content, QUESTION, tokenizer(), rule)
     assert len(first.choice.numbers) == 2
@@ -86,7 +95,7 @@ def test_the_progress_tells_what_is_done() -> None:
 
 
 def test_a_second_question_reads_every_window_once() -> None:
-    reader, content = tiny_reader(RecentStates(10**9)), document(text(50))
+    reader, content = tiny_reader(recent_states(10**9)), document(text(50))
     n_windows = len(reader.packing.windows(50))
     counter = Counter(reader)
     answer(reader, chooser(), content, QUESTION, tokenizer(), RULE)
@@ -97,7 +106,7 @@ def test_a_second_question_reads_every_window_once() -> None:
 
 def test_answers_from_stored_states_have_the_same_bits() -> None:
     content = document(text(50))
-    reader = tiny_reader(RecentStates(10**9))
+    reader = tiny_reader(recent_states(10**9))
     results = [answer(reader, chooser(), content, QUESTION, tokenizer(), RULE) for _ in range(2)]
     assert results[0] == results[1] == answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), RULE)
 
@@ -124,7 +133,7 @@ def test_the_second_reader_has_its_share_of_the_logits_of_a_window() -> None:
 
 def test_a_document_of_half_words_has_no_span() -> None:
     content = document("un" * 40)  # a word that is longer than any span
-    rule = replace(RULE, spans=SpanRule(longest=1, n_best=3, rank="margin"))
+    rule = replace(RULE, spans=SpanRule(longest=1, n_best=3))
     result = answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), rule)
     assert len(content) > 1
     assert result.spans == ()
@@ -202,17 +211,17 @@ def test_chunks_cover_the_document() -> None:
 
 
 def state(digest: str) -> State:
-    return State("origin", digest, 3, 40, torch.randn(2, 4, 8))
+    return State(digest, torch.randn(2, 4, 8))
 
 
 def test_states_keep_to_their_bound() -> None:
     size = state("a").memory.nbytes
-    states = RecentStates(2 * size)
+    states = recent_states(2 * size)
     for digest in ("a", "b"):
-        states.put(state(digest))
+        states.keep({digest: state(digest)})
     assert states.get("a") is not None
-    states.put(state("c"))
+    states.keep({"c": state("c")})
     assert [states.get(digest) is not None for digest in "abc"] == [True, False, True]
-    small = RecentStates(size - 1)
-    small.put(state("a"))
+    small = recent_states(size - 1)
+    small.keep({"a": state("a")})
     assert small.get("a") is None

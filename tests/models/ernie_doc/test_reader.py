@@ -11,17 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.ernie_doc.reader import Packing, Reader
-from models.ernie_doc.state import RecentStates, State
+from models.ernie_doc.state import State, recent_states
+from models.kit.batching import Cache
 from models.reading.document import Document
 from models.reading.windows import Window, cover, owners
 from tests.hypotheses import examples
-from tests.models.ernie_doc.tiny import ROOM, SEGMENT, Counter, document, packing, text, tiny_reader
+from tests.models.ernie_doc.tiny import ROOM, SEGMENT, Counter, document, packing, read_all, text, tiny_reader
 
 PLENTY = 10**9
 
 
 def read_anew(content: str) -> list[State]:
-    return list(tiny_reader().read(document(content)))
+    return list(read_all(tiny_reader(), document(content)))
 
 
 def read_last(reader: Reader, content: Document) -> State:
@@ -33,70 +34,67 @@ def assert_same(actual: list[State], expected: list[State]) -> None:
     assert [state.digest for state in actual] == [state.digest for state in expected]
     for state, other in zip(actual, expected, strict=True):
         assert state.memory.equal(other.memory)
-        assert (state.n_segments, state.n_tokens) == (other.n_segments, other.n_tokens)
 
 
 @pytest.fixture
-def store() -> RecentStates:
-    return RecentStates(PLENTY)
+def store() -> Cache[str, State]:
+    return recent_states(PLENTY)
 
 
 def test_there_is_a_state_after_each_segment() -> None:
     states = read_anew(text(27))
-    assert [state.n_tokens for state in states] == [10, 18, 26, 27]
-    assert [state.n_segments for state in states] == [1, 2, 3, 4]
-    assert len({state.digest for state in states}) == 4
+    assert len(states) == len({state.digest for state in states}) == 4
 
 
 def test_a_state_is_the_memory_that_the_model_leaves() -> None:
     reader, content = tiny_reader(), document(text(20))
     memory = reader.start().memory[:, None]
-    for state, (first, last) in zip(reader.read(content), reader.packing.windows(20), strict=True):
+    for state, (first, last) in zip(read_all(reader, content), reader.packing.windows(20), strict=True):
         memory = reader.model(*reader.packing.pack([content.ids[first:last]]), memory).memory
         assert state.memory.equal(memory[:, 0])
 
 
-def test_a_document_that_was_read_is_not_read_again(store: RecentStates) -> None:
+def test_a_document_that_was_read_is_not_read_again(store: Cache[str, State]) -> None:
     reader, content = tiny_reader(store), text(40)
     counter = Counter(reader)
-    first = list(reader.read(document(content)))
+    first = list(read_all(reader, document(content)))
     assert counter.take() == len(first)
-    assert_same(list(reader.read(document(content))), first)
+    assert_same(list(read_all(reader, document(content))), first)
     assert read_last(reader, document(content)).memory.equal(first[-1].memory)
     assert counter.take() == 0
 
 
 @pytest.mark.parametrize("n_words", [40, 42])  # the last window is full, or not
-def test_appending_reads_only_what_is_new(store: RecentStates, n_words: int) -> None:
+def test_appending_reads_only_what_is_new(store: Cache[str, State], n_words: int) -> None:
     reader, content = tiny_reader(store), text(n_words)
     longer = content + " " + text(20, seed=1)
     counter = Counter(reader)
-    before = list(reader.read(document(content)))
+    before = list(read_all(reader, document(content)))
     counter.take()
     last = read_last(reader, document(longer))
     expected = read_anew(longer)
     n_kept = sum(state.digest == other.digest for state, other in zip(before, expected, strict=False))
     assert n_kept >= len(before) - 1
     assert counter.take() == len(expected) - n_kept
-    assert_same(list(reader.read(document(longer))), expected)
+    assert_same(list(read_all(reader, document(longer))), expected)
     assert last.memory.equal(expected[-1].memory)
 
 
-def test_appending_to_a_word_is_reading_the_new_word(store: RecentStates) -> None:
+def test_appending_to_a_word_is_reading_the_new_word(store: Cache[str, State]) -> None:
     reader, content = tiny_reader(store), text(30) + " pump"
-    list(reader.read(document(content)))
-    assert_same(list(reader.read(document(content + "ing station"))), read_anew(content + "ing station"))
+    list(read_all(reader, document(content)))
+    assert_same(list(read_all(reader, document(content + "ing station"))), read_anew(content + "ing station"))
 
 
-def test_a_replaced_part_is_read_from_the_last_state_before_it(store: RecentStates) -> None:
+def test_a_replaced_part_is_read_from_the_last_state_before_it(store: Cache[str, State]) -> None:
     reader, content = tiny_reader(store), text(60)
-    n_states = len(list(reader.read(document(content))))
+    n_states = len(list(read_all(reader, document(content))))
     place = content.index(" ", len(content) // 2)
     changed = content[:place] + " seventy barrels" + content[place:]
     counter, expected = Counter(reader), read_anew(changed)
     assert read_last(reader, document(changed)).memory.equal(expected[-1].memory)
     assert 0 < counter.take() <= n_states // 2 + 2
-    assert_same(list(reader.read(document(changed))), expected)
+    assert_same(list(read_all(reader, document(changed))), expected)
     counter.take()
     read_last(reader, document(content))
     assert counter.take() == 0
@@ -105,48 +103,49 @@ def test_a_replaced_part_is_read_from_the_last_state_before_it(store: RecentStat
 @examples(20)  # each reads two documents
 @given(cut=st.integers(1, 200), words=st.integers(0, 12))
 def test_any_change_gives_the_bits_of_a_new_reading(cut: int, words: int) -> None:
-    reader = tiny_reader(RecentStates(PLENTY), every=2)
+    reader = tiny_reader(recent_states(PLENTY), every=2)
     content = text(45)
     changed = content[:cut] + text(words, seed=2) + content[cut + 9 :]
-    list(reader.read(document(content)))
-    assert_same(list(reader.read(document(changed))), read_anew(changed))
+    list(read_all(reader, document(content)))
+    assert_same(list(read_all(reader, document(changed))), read_anew(changed))
 
 
-def test_snapshots_of_every_few_segments_are_enough(store: RecentStates) -> None:
+def test_snapshots_of_every_few_segments_are_enough(store: Cache[str, State]) -> None:
     reader, content = tiny_reader(store, every=3), text(60)
-    expected = list(reader.read(document(content)))
+    expected = list(read_all(reader, document(content)))
     assert len(expected) == 8
     assert (
         sum(store.get(state.digest) is not None for state in expected) == 3
     )  # the third, the sixth and the last
     counter = Counter(reader)
-    assert_same(list(reader.read(document(content))), expected)
+    assert_same(list(read_all(reader, document(content))), expected)
     assert counter.take() == 5
     read_last(reader, document(content + " " + text(8, seed=1)))
     assert counter.take() <= 3
 
 
-def test_documents_with_one_beginning_share_its_states(store: RecentStates) -> None:
+def test_documents_with_one_beginning_share_its_states(store: Cache[str, State]) -> None:
     reader, beginning = tiny_reader(store), text(30)
-    list(reader.read(document(beginning + " " + text(10, seed=1))))
+    list(read_all(reader, document(beginning + " " + text(10, seed=1))))
     counter = Counter(reader)
     read_last(reader, document(beginning + " " + text(10, seed=2)))
     assert counter.take() == 2
 
 
-def test_another_model_finds_no_state_and_takes_none(store: RecentStates) -> None:
+def test_another_model_finds_no_state_and_takes_none(store: Cache[str, State]) -> None:
     content = document(text(20))
-    state = read_last(tiny_reader(store), content)
+    reader = tiny_reader(store)
+    read_last(reader, content)
     other = tiny_reader(store, digest="other")
     counter = Counter(other)
     read_last(other, content)
     assert counter.take() == 3
-    assert other.origin != state.origin
+    assert other.origin != reader.origin
 
 
 def test_reading_holds_one_state_however_long_the_document() -> None:
     references: list[weakref.ref[State]] = []
-    for state in tiny_reader().read(document(text(400))):
+    for state in read_all(tiny_reader(), document(text(400))):
         references.append(weakref.ref(state))
         assert sum(reference() is not None for reference in references) <= 2
     assert len(references) == 50

@@ -4,6 +4,7 @@ A reader of tiny weights with MiniLM's real tokenizer, and texts for it.
 A tiny random checkpoint on disk, as `load` of the system takes it.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,8 +20,9 @@ from models.ernie_doc.checkpoint import Checkpoint, Settings, save
 from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reader import Packing, Reader
-from models.ernie_doc.state import RecentStates
+from models.ernie_doc.state import State
 from models.ernie_doc.windows import Chooser
+from models.kit.batching import Cache
 from models.reading.confidence import NO_SCALE
 from models.reading.document import Document, tokenize
 
@@ -89,13 +91,19 @@ def packing() -> Packing:
 
 
 def tiny_reader(
-    store: RecentStates | None = None, every: int = 1, digest: str = "tiny", **sizes: Any
+    store: Cache[str, State] | None = None, every: int = 1, digest: str = "tiny", **sizes: Any
 ) -> Reader:
     """Equal weights each time, so that readers of one digest are one model."""
     torch.manual_seed(7)
     changes = {"vocab": 30522, "segment": SEGMENT, "position_rows": 2 * SEGMENT + 4, "skips_padding": True}
     model = tiny_model(**(changes | sizes))
     return Reader(Checkpoint(model, digest), packing(), store, every)
+
+
+def read_all(reader: Reader, content: Document) -> Iterator[State]:
+    """Yield the state after each segment."""
+    n_windows = len(reader.packing.windows(len(content)))
+    return (state for _, state in reader.read_before(content, range(1, n_windows + 1)))
 
 
 class Counter:

@@ -51,7 +51,7 @@ def build() -> Callable[..., T5ForConditionalGeneration]:
         *,
         size: int = 48,
         adaptive: bool = False,
-        init: Any = "authors",
+        fills: bool = True,
         seed: int = 3,
         **config: Any,
     ) -> T5ForConditionalGeneration:
@@ -60,9 +60,21 @@ def build() -> Callable[..., T5ForConditionalGeneration]:
         with torch.no_grad():
             t5.shared.weight *= 0.02  # otherwise each token is followed by itself
             t5.shared.weight[1] *= 1.6  # otherwise hardly an answer ends early
-        return mount(t5, BankConfig(layers, size, adaptive), init)
+        config = BankConfig(layers, size, adaptive)
+        return mount_full(t5, config) if fills else mount(t5, config)
 
     return make
+
+
+def mount_full(t5: T5ForConditionalGeneration, config: BankConfig) -> T5ForConditionalGeneration:
+    """Mount banks with torch's first values everywhere, as the authors do, so that they change every answer."""
+    state = torch.get_rng_state()
+    mount(t5, config)
+    torch.set_rng_state(state)
+    for name, module in t5.named_modules():
+        if name.endswith(("wi_ex", "wo_ex", "ex_ada_in", "ex_ada_out")):
+            module.reset_parameters()
+    return t5
 
 
 def small_config(**changes: Any) -> T5Config:

@@ -9,10 +9,11 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import T5Config, T5ForConditionalGeneration
 
 from models.memory import AnswerChange, Material, Views
-from models.nkb.bank import BankConfig, mount
+from models.nkb.bank import BankConfig
 from models.nkb.checkpoint import write
 from models.nkb.memory import BANK, BankMemory, BankOptions
 from models.packs.pack import Pack
+from tests.models.nkb.conftest import mount_full
 
 
 def write_small_t5(folder: Path, bank: BankConfig | None = None) -> Path:
@@ -29,7 +30,7 @@ def write_small_t5(folder: Path, bank: BankConfig | None = None) -> Path:
             decoder_start_token_id=0, feed_forward_proj="gated-gelu",
         )
     ).eval()  # fmt: skip
-    write(t5 if bank is None else mount(t5, bank, "authors"), folder)
+    write(t5 if bank is None else mount_full(t5, bank), folder)
     write_tokenizer(folder / "tokenizer.json")
     return folder
 

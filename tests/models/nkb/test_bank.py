@@ -55,19 +55,9 @@ def test_a_new_bank_adds_exactly_nothing(adaptive: bool) -> None:
     assert fires.all(), "its keys do fire, so it can learn"
 
 
-def test_the_authors_initialisation_is_torchs_default_and_not_silent() -> None:
-    bank = Bank(768, 3072, adaptive=False, init="authors")
-    assert 0.035 < float(bank.wi_ex.weight.detach().abs().max()) <= 768**-0.5
-    assert 0.017 < float(bank.wo_ex.weight.detach().abs().max()) <= 3072**-0.5
-
-
-def test_an_unknown_initialisation_is_refused() -> None:
-    with pytest.raises(Exception, match="zero_values"):  # the type checker of the tests may raise first
-        Bank(4, 4, False, "zeros")  # type: ignore[arg-type]
-
-
 def test_the_adapter_stands_before_and_after_the_slots() -> None:
-    bank = Bank(4, 6, adaptive=True, init="authors")
+    bank = Bank(4, 6, adaptive=True)
+    bank.wo_ex.reset_parameters()
     assert bank.ex_ada_in is not None
     assert bank.ex_ada_out is not None
     n = torch.randn(3, 4)
@@ -195,7 +185,7 @@ def test_the_configuration_names_the_bank(build: Build) -> None:
 
 
 def test_every_bank_parameter_is_counted_once_and_learns(build: Build) -> None:
-    t5 = build((2,), init="zero_values", adaptive=True).train()
+    t5 = build((2,), fills=False, adaptive=True).train()
     bank = bank_of(t5, 2)
     assert bank is not None
     t5(input_ids=IDS, attention_mask=MASK, labels=TARGETS).loss.backward()
@@ -218,7 +208,7 @@ def test_a_copy_has_a_bank_of_its_own(build: Build) -> None:
 
 
 def test_the_bank_stays_in_full_precision_beside_a_half_precision_backbone(build: Build) -> None:
-    t5 = mount(build(()).bfloat16(), BankConfig((2,), 48, True), "authors")
+    t5 = mount(build(()).bfloat16(), BankConfig((2,), 48, True))
     bank = bank_of(t5, 2)
     assert bank is not None
     assert {parameter.dtype for parameter in bank.parameters()} == {torch.float32}

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.kit.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError, locate
 from models.nkb.bank import BankConfig, bank_of
 from models.nkb.checkpoint import load_nkb, write
 
@@ -189,4 +189,4 @@ def test_a_name_that_names_no_fixed_checkpoint_is_refused(
     folder: Path, name: str, revision: str | None, message: str
 ) -> None:
     with pytest.raises(CheckpointError, match=message):
-        load_nkb(folder if name == "FOLDER" else name, revision)
+        locate(folder if name == "FOLDER" else name, revision)

@@ -9,11 +9,11 @@ import pytest
 from models.encoder import minilm
 from models.encoder import weights as encoder_weights
 from models.encoder.weights import EncoderNotFound
-from models.kit.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError, write_sums
 from models.memory import AnswerChange, EditRefused, Material, Views
 from models.nkb.memory import BANK, BankMemory, BankOptions
 from models.nkb.overlay import Overlay
-from models.nkb.reader import DEFAULT, Reader, record
+from models.nkb.reader import DEFAULT, FILES, Reader
 from models.nkb.system import NkbSystem
 from models.packs.pack import Pack
 from models.system import Ask, Side
@@ -233,7 +233,7 @@ def test_a_bank_that_the_model_has_no_layer_for_is_named(tmp_path: Path) -> None
     shutil.copytree(DEFAULT, folder)
     config = folder / "config.json"
     config.write_text(config.read_text().replace('"kb_layer": "3"', '"kb_layer": "9"'))
-    record(folder)
+    write_sums(folder, FILES)
     with pytest.raises(CheckpointError, match="9"):
         Reader.load(folder)
 

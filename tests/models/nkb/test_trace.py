@@ -89,7 +89,7 @@ def test_without_a_bank_there_are_no_slots(build: Build, questions: Any, targets
 
 
 def test_the_bank_can_be_trained_on_a_trace(build: Build, questions: Any, targets: Tensor) -> None:
-    t5 = build((2,), init="zero_values")
+    t5 = build((2,), fills=False)
     with torch.no_grad():
         t5.shared.weight.mul_(50)  # back to T5's own scale, in which logits can be large
     decoder, bank = Decoder(t5), last_bank(t5)

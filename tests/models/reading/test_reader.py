@@ -193,7 +193,7 @@ def test_scores_are_fitted_and_never_rise() -> None:
     assert len(set(rate(spans, 2, against_rivals))) == 1
 
 
-MARGIN = SpanRule(longest=4, n_best=5, rank="margin")
+MARGIN = SpanRule(longest=4, n_best=5)
 WINDOWS = [Window(0, 8), Window(6, 14), Window(12, 16)]
 CONTENT = document("the old pump by the river was built in march after the flood had left sand")
 
@@ -222,13 +222,13 @@ def test_the_answer_is_cut_from_the_text_of_the_window_that_points_at_it() -> No
     assert CONTENT.text[best.start : best.end] == "in march"
 
 
-@given(seed=st.integers(0, 1000), rank=st.sampled_from(["margin", "total"]), longest=st.integers(1, 9))
-def test_no_span_is_better_than_the_best(seed: int, rank: str, longest: int) -> None:
-    rule = SpanRule(longest=longest, n_best=3, rank="margin" if rank == "margin" else "total")
+@given(seed=st.integers(0, 1000), longest=st.integers(1, 9))
+def test_no_span_is_better_than_the_best(seed: int, longest: int) -> None:
+    rule = SpanRule(longest=longest, n_best=3)
     scores, owner = logits(3, seed), owners(WINDOWS, 16).tolist()
     values = []
     for number, (first, last) in enumerate(WINDOWS):
-        null = scores[number, 0].sum() if rank == "margin" else 0.0
+        null = scores[number, 0].sum()
         values += [
             float(scores[number, OFFSET + i - first, 0] + scores[number, OFFSET + j - first, 1] - null)
             for i in range(first, last)
@@ -237,7 +237,7 @@ def test_no_span_is_better_than_the_best(seed: int, rank: str, longest: int) -> 
         ]
     best = best_spans(CONTENT, WINDOWS, scores, rule)
     expected = sorted(values, reverse=True)[:3]
-    torch.testing.assert_close(torch.tensor([rule.value(span) for span in best]), torch.tensor(expected))
+    torch.testing.assert_close(torch.tensor([span.margin for span in best]), torch.tensor(expected))
 
 
 def test_a_span_in_two_windows_counts_in_the_one_with_more_around_it() -> None:
@@ -247,11 +247,10 @@ def test_a_span_in_two_windows_counts_in_the_one_with_more_around_it() -> None:
     assert best_spans(CONTENT, WINDOWS, middle, MARGIN)[0].text == CONTENT.text[slice(*CONTENT.cut(7, 7))]
 
 
-def test_a_window_sure_of_no_answer_loses_by_margin_and_not_by_total() -> None:
+def test_a_window_sure_of_no_answer_loses() -> None:
     scores = point_at(point_at(torch.zeros(3, 12, 2), 0, 2, 2, 10.0), 2, 14, 14, 9.0)
     scores[0, 0] += 30.0
     assert best_spans(CONTENT, WINDOWS, scores, MARGIN)[0].text == "left"
-    assert best_spans(CONTENT, WINDOWS, scores, SpanRule(4, 5, "total"))[0].text == "pump"
 
 
 def test_an_answer_is_never_a_piece_of_a_word() -> None:
@@ -259,7 +258,7 @@ def test_an_answer_is_never_a_piece_of_a_word() -> None:
     windows = [Window(0, len(content))]
     scores = torch.zeros(1, len(content) + 2, 2)
     scores[0, OFFSET + 3, :] = 9.0  # the second piece of the long word
-    for span in best_spans(content, windows, scores, SpanRule(10, 20, "margin")):
+    for span in best_spans(content, windows, scores, SpanRule(10, 20)):
         assert set(span.text.split()) <= set(content.text.split())
 
 

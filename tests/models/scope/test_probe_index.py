@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from models.kit.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError, read_verified
 from models.memory import AnswerChange, Material
 from models.nkb.memory import BANK, BankMemory
-from models.nkb.reader import DEFAULT, ReadCache, digest
+from models.nkb.reader import DEFAULT, FILES, ReadCache
 from models.nkb.system import NkbSystem
 from models.packs.pack import Item, Pack
 from models.scope.probe_index import VECTORS, ProbeIndex
@@ -41,7 +41,7 @@ def materials(memory: BankMemory, items: list[Item]) -> list[Material]:
 
 
 def test_what_is_kept_are_the_packs_questions(items: list[Item]) -> None:
-    assert ProbeIndex.load(DEFAULT, digest(DEFAULT)).questions == tuple(
+    assert ProbeIndex.load(DEFAULT, read_verified(DEFAULT, FILES).digest).questions == tuple(
         i.relation.question(i.subject.label) for i in items
     )
 
@@ -53,7 +53,10 @@ def test_every_question_that_an_edit_answers_is_found_and_hardly_any_other(
     whole = read(memory, materials)
     probes = system.may_reach(half, whole)
     assert probes is not None
-    asks = [Ask(question) for question in ProbeIndex.load(DEFAULT, digest(DEFAULT)).questions[::EVERY]]
+    asks = [
+        Ask(question)
+        for question in ProbeIndex.load(DEFAULT, read_verified(DEFAULT, FILES).digest).questions[::EVERY]
+    ]
     changed_questions = {
         ask.question
         for ask, differs in zip(asks, system.may_differ(Side(asks, half), Side(asks, whole)), strict=True)
@@ -149,7 +152,7 @@ def test_between_tables_that_share_no_rows_nothing_is_told(
 
 def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
-    index = ProbeIndex.load(DEFAULT, digest(DEFAULT))
+    index = ProbeIndex.load(DEFAULT, read_verified(DEFAULT, FILES).digest)
     with pytest.raises(CheckpointError, match=r"missing.*make train"):
         ProbeIndex.load(folder, index.checkpoint)
     index.save(folder)

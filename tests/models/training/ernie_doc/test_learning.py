@@ -21,6 +21,7 @@ from models.training.ernie_doc.training import PLAN as DEFAULT
 from models.training.kit.plan import Plan
 from models.training.kit.progress import Progress
 from models.training.reading.written.texts import HELD_HAND, PASSAGES, Text, check, read_texts
+from tests.models.ernie_doc.tiny import read_all
 from tests.models.training import toys
 from tests.models.training.toys import ERNIE_DOC as PLAN
 
@@ -104,7 +105,7 @@ def test_memories_are_those_of_a_reader(passages: list[Passage], packing: Packin
     assert [len(states) for states in memories] == [4, 2]
     reader = Reader(Checkpoint(model, "tiny"), packing)
     for passage, states in zip(passages, memories, strict=True):
-        before = [reader.start(), *reader.read(passage.document)]
+        before = [reader.start(), *read_all(reader, passage.document)]
         for actual, expected in zip(states, before, strict=False):
             torch.testing.assert_close(actual, expected.memory)
 
