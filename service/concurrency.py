@@ -1,73 +1,15 @@
-"""The few patterns of asyncio, threads and garbage collection that every part of the service shares."""
+"""Tasks that end as they should: cancelled, to their end, or beside the event loop."""
 
 from __future__ import annotations
 
 import asyncio
-import ctypes
-import gc
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Executor
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
-from weakref import WeakValueDictionary
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 CANCEL_EVERY_S = 0.2
-
-
-@dataclass
-class _Flight(Generic[T]):
-    """A task in progress, and the number of callers that wait for it."""
-
-    task: asyncio.Task[T]
-    waiters: int = 0
-
-
-class SingleFlight(Generic[T]):
-    """Concurrent requests for one key share one task, which is cancelled when no caller waits for it any more.
-
-    Args:
-        max_concurrent: Number of tasks of different keys that run together; the others wait their turn.
-    """
-
-    def __init__(self, max_concurrent: int) -> None:
-        self._slots = asyncio.Semaphore(max_concurrent)
-        self._flights: dict[Hashable, _Flight[T]] = {}
-
-    async def get(self, key: Hashable, make: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of `make`, or raise its error; it runs once for all callers that wait for `key`."""
-
-        async def run() -> T:
-            async with self._slots:
-                return await make()
-
-        if key not in self._flights:
-            self._flights[key] = _Flight(asyncio.create_task(run()))
-        flight = self._flights[key]
-        flight.waiters += 1
-        try:
-            return await asyncio.shield(flight.task)
-        finally:
-            flight.waiters -= 1
-            if not flight.waiters:
-                del self._flights[key]
-                flight.task.cancel()
-
-
-class KeyedSemaphore:
-    """A semaphore for each key: at most `maximum` blocks of one key run at once, and further ones wait."""
-
-    def __init__(self, maximum: int) -> None:
-        self._maximum = maximum
-        self._semaphores: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
-
-    @asynccontextmanager
-    async def hold(self, key: Hashable) -> AsyncIterator[None]:
-        semaphore = self._semaphores.setdefault(key, asyncio.Semaphore(self._maximum))
-        async with semaphore:
-            yield
 
 
 async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
@@ -126,28 +68,3 @@ async def iterate_in_thread(items: Iterator[T], executor: Executor | None = None
     loop = asyncio.get_running_loop()
     while (item := await loop.run_in_executor(executor, next, items, None)) is not None:
         yield item
-
-
-def freeze_gc() -> None:
-    """Exempt all objects so far from garbage collection. Call it when a process has loaded its libraries.
-
-    A full collection visits every object that is not exempt, half a million after the imports of torch and Ray: a pause
-    of 0.3 s at any moment.
-    """
-    gc.collect()
-    gc.freeze()
-
-
-def trim_heap() -> None:
-    """Return freed pages to the operating system. Only glibc has this call.
-
-    After a load of weights the C library keeps 60 to 200 MB, after a start with a hundred thousand edits 110.
-    """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
-
-
-async def give_back_memory() -> None:
-    """Return freed pages to the operating system, beside the event loop."""
-    await asyncio.to_thread(trim_heap)

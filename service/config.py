@@ -5,10 +5,8 @@ Each setting's description is its help text. Two secrets come from the environme
 
 from __future__ import annotations
 
-import re
-from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -18,57 +16,37 @@ from pydantic import (
     Field,
     FilePath,
     SecretStr,
-    ValidationError,
     model_validator,
 )
 
 from models.system import Thresholds
 from models.systems import DEFAULT_SYSTEMS, SYSTEMS, WITH_GRAPH, WITH_SCOPE
-from service.access.rate_limits import Rate
 from service.graph.imports.spool import ImportLimits
-from service.ledger.connection import FORMS
 from service.logs import Format, Level
+from service.setting_types import (
+    ALL,
+    NO_LIMIT,
+    Count,
+    Devices,
+    Dtypes,
+    HostName,
+    ImportPath,
+    Network,
+    Origin,
+    Port,
+    Probability,
+    RateText,
+    Seconds,
+    is_loopback,
+    split_by_model,
+)
+from service.upstream.setting import Mode, Upstreams, name_key_variable, split_by_name
 
 CORES_FOR_TWO = 4  # number of cores from which a model has two replicas
 AUTO = "auto"  # model that a request names to ask every system that can read it
-NO_LIMIT = "none"
 PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # default rates where other machines can connect
 MAX_CONCURRENT = 128  # default for calls of one caller at the same time, there
-ALL = "*"  # key of all models that are not names, in a setting by model
 LOOPBACK_NAMES = ("127.0.0.1", "::1", "localhost")
-
-Port = Annotated[int, Field(ge=1, le=65_535)]
-Count = Annotated[int, Field(ge=1, le=1_024)]
-Probability = Annotated[float, Field(gt=0, le=1)]
-Seconds = Annotated[float, Field(gt=0, le=600)]
-ImportPath = Annotated[
-    str,
-    Field(
-        pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*(\?[^\W\d]\w*=[^&]*(&[^\W\d]\w*=[^&]*)*)?$"
-    ),
-]
-
-HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]+$", max_length=253), AfterValidator(str.lower)]
-Origin = Annotated[
-    str, Field(pattern=r"^https?://[A-Za-z0-9_.:\[\]-]+$", max_length=300), AfterValidator(str.lower)
-]
-
-
-def is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _check_rate(text: str) -> str:
-    Rate.parse(None if text == NO_LIMIT else text)
-    return text
-
-
-def _check_network(text: str) -> str:
-    ip_network(text)
-    return text
 
 
 def _check_issuer(url: str) -> str:
@@ -79,66 +57,6 @@ def _check_issuer(url: str) -> str:
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         raise ValueError(f"the issuer {url} has to be an https address")
     return url
-
-
-def _check_device(name: str) -> str:
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", name):
-        raise ValueError(f"{name!r} is no device: give auto, cpu, cuda or cuda:N")
-    return name
-
-
-def _check_dtype(name: str) -> str:
-    if name not in ("float32", "bfloat16"):
-        raise ValueError(f"{name!r} is no dtype: give float32 or bfloat16")
-    return name
-
-
-def _split_by_name(value: Any) -> Any:
-    """Read words such as `team=ADDRESS` as a mapping; the first sign divides, for an address may have others."""
-    if not isinstance(value, list | tuple):
-        return value
-    pairs = [(name, text) for name, _, text in (str(word).partition("=") for word in value)]
-    if len(texts := dict(pairs)) < len(pairs):
-        raise ValueError("a name is given twice: leave one out, for only one can count")
-    return texts
-
-
-def name_key_variable(upstream: str) -> str:
-    """Return the variable of the environment in which an upstream's key is."""
-    return "ERRATA_UPSTREAM_KEY_" + re.sub(r"\W", "_", upstream).upper()
-
-
-def _check_address(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        raise ValueError("an upstream is http://HOST or https://HOST with its path, and has no user in it")
-    if parts.query or parts.fragment:
-        raise ValueError("the address of an upstream has neither a query nor a fragment")
-    return url
-
-
-def _split_by_model(value: Any) -> Any:
-    """Read `cuda`, or words such as `cuda` and `NAME=cuda:1`, as a mapping from model names, or ALL."""
-    words = [value] if isinstance(value, str) else value
-    if not isinstance(words, list | tuple):
-        return value
-    pairs = [word.rpartition("=") if isinstance(word, str) else ("", "", word) for word in words]
-    return {name or ALL: choice for name, _, choice in pairs}
-
-
-RateText = Annotated[str, AfterValidator(_check_rate)]
-Network = Annotated[str, AfterValidator(_check_network)]
-Devices = Annotated[
-    dict[str, Annotated[str, AfterValidator(_check_device)]], BeforeValidator(_split_by_model)
-]
-Dtypes = Annotated[dict[str, Annotated[str, AfterValidator(_check_dtype)]], BeforeValidator(_split_by_model)]
-
-
-Mode = Literal["observe", "on", "off"]  # whether edits answer in place of an upstream, or are only counted
-UpstreamName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=64)]
-Upstreams = Annotated[
-    dict[UpstreamName, Annotated[str, AfterValidator(_check_address)]], BeforeValidator(_split_by_name)
-]
 
 
 class Oidc(BaseModel, frozen=True, extra="forbid"):
@@ -280,12 +198,12 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         description="NAME=ADDRESS of a server of OpenAI's shape, with its /v1, whose models are NAME/MODEL here, and "
         "whose answers edits correct; its key is in ERRATA_UPSTREAM_KEY_NAME; may be repeated",
     )
-    upstream_mode: Annotated[dict[str, Mode], BeforeValidator(_split_by_model)] = Field(
+    upstream_mode: Annotated[dict[str, Mode], BeforeValidator(split_by_model)] = Field(
         {},
         description="whether edits answer in place of upstreams: observe (default) counts what they would have "
         "answered, on, or off; NAME=on is for that upstream alone, NAME/KEY=on for a key there; may be repeated",
     )
-    upstream_key_file: Annotated[dict[str, FilePath], BeforeValidator(_split_by_name)] = Field(
+    upstream_key_file: Annotated[dict[str, FilePath], BeforeValidator(split_by_name)] = Field(
         {}, description="NAME=FILE with the key of that upstream; may be repeated"
     )
     upstream_keep_out: FilePath | None = Field(
@@ -482,22 +400,3 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
 
     def dtype_of(self, model: str) -> str:
         return self.dtype.get(model) or self.dtype.get(ALL, "float32")
-
-
-def explain(error: ValidationError) -> str:
-    """Write a sentence for each setting that cannot be used, with what to do."""
-    sentences: list[str] = []
-    for details in error.errors():
-        place, message = details["loc"], details["msg"].removeprefix("Value error, ")
-        if place == ("redis_url",):
-            message = f"ERRATA_REDIS_URL is not the address of a Redis: {FORMS}"
-        elif place and place[0] in ("device", "dtype", "upstreams") and details["type"] == "value_error":
-            message = f"{message}: check --{place[0]}"
-        elif len(place) > 1 and place[0] == "systems":
-            reason = f"the model {place[1]!r} is not given as MODULE:LOADER, e.g. package.module:name"
-            message = f"{reason}: check --system"
-        elif place:
-            value = f" ({details['input']})" if details["type"].startswith("path_") else ""
-            message = f"the setting {'.'.join(map(str, place))} cannot be used: {message}{value}"
-        sentences.append(message)
-    return "; ".join(sentences)

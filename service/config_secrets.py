@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from service.config import Settings, name_key_variable
+from service.config import Settings
+from service.upstream.setting import name_key_variable
 
 
 class SecretMissing(ValueError):

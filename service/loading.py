@@ -17,8 +17,8 @@ from models.capabilities import HasScope
 from models.contract import check_contract, check_reply
 from models.device import resolve_device, resolve_dtype
 from models.system import Bundle
-from service.concurrency import freeze_gc, trim_heap
 from service.config import Settings
+from service.process_memory import freeze_gc, trim_heap
 
 
 def read_options(query: str) -> dict[str, str]:

@@ -51,7 +51,7 @@ MAY = {
             "service.errors",
             "service.concurrency",
             "service.refreshing",
-            "errata.wire.wording",
+            "errata.wire",
         ),
     },
     "service/backup": {
@@ -62,6 +62,8 @@ MAY = {
         *("service.editing", "service.ledger", "service.errors", "service.config", "service.choice"),
         *(
             "service.concurrency",
+            "service.process_memory",
+            "service.single_flight",
             "service.refreshing",
             "service.supervision",
             "service.metrics",
@@ -87,6 +89,8 @@ MAY = {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
         *(
             "service.concurrency",
+            "service.process_memory",
+            "service.single_flight",
             "service.graph",
             "service.loading",
             "service.outcome",
@@ -103,7 +107,7 @@ MAY = {
         "service.config",
         "service.console",
     }
-    | {"service.curation", "service.mcp", "service.metrics", "service.upstream"},
+    | {"service.curation", "service.ledger.store", "service.mcp", "service.metrics", "service.upstream"},
     "service/http": {
         *(
             "service.http",
@@ -120,6 +124,8 @@ MAY = {
         ),
         *(
             "service.concurrency",
+            "service.process_memory",
+            "service.single_flight",
             "service.refreshing",
             "service.supervision",
             "service.logs",
@@ -144,7 +150,14 @@ MAY = {
             "service.errors",
             "service.config",
         ),
-        *("service.app", "service.config_secrets", "service.cores", "service.machine_memory", "service.logs"),
+        *(
+            "service.app",
+            "service.config_problems",
+            "service.config_secrets",
+            "service.cores",
+            "service.machine_memory",
+            "service.logs",
+        ),
         "service.tracing",
         *("models.device", "models.systems"),
     },

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from service.console.pages import (
-    ConsolePage,
-    read_number,
-)
+from service.console.pages import ConsolePage, read_number
 from service.console.session import PATH
 from service.local_routes import RouteRefusal
 

@@ -1,4 +1,4 @@
-"""A page: templates, the routes as its reader sees them, and the pages where a route refuses."""
+"""A page: the routes as its reader sees them, and the pages where a route refuses."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, get_args
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlsplit
 
-from errata.wire import ImportedTriple, Scope
+from errata.wire import Scope
 from errata.wire.wording import name_fields
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from service.console.session import PATH, TOKEN, is_own, read_form, read_key, read_token, set_cookie
+from service.console.templates import ENVIRONMENT, LABELS
 from service.errors import ErrataError, Forbidden, LedgerUnavailable, NotReady
 from service.http.auth import get_source
 from service.http.byte_budget import BUDGET
@@ -31,14 +30,6 @@ NEEDS_RESENDING = (
     "This form is from a session that has ended. Nothing was changed and nothing is lost: send it again."
 )
 KEY_NEEDED = "This needs a key that is valid here."
-LABELS = {  # Labels of the forms, by fields
-    "set": "“is the only one”",
-    "add": "“is one more”",
-    "create": "“It is new”",
-    "replaces": "“It takes the place of versions”",
-    "counterexamples": "“Questions that it is not about”",
-    "model": "“System”",
-}
 SECRETS = ("token", "key")  # fields of a form that a page never shows again
 AWAY = (
     "The store of this service does not answer. "
@@ -46,67 +37,11 @@ AWAY = (
 )
 NUMBER = re.compile(r"\d{1,15}")  # more digits may be no int
 MAX_LIST = 100  # items of a list that are passed on, of which the routes take fewer
-MAX_ROWS = 20  # facts of an import that its page shows
 NO_CHANGES = "No change can be made now: {}."
 STILL_HERE = "What you wrote is still here: send it again when the service takes it."
 
-ENVIRONMENT = Environment(
-    loader=PackageLoader("service.console"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 Upload = tuple[str, bytes]
 Complete = Callable[[dict[str, str], Upload | None], None]
-
-
-def write_time(text: str) -> str:
-    return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M}"
-
-
-def write_words(edit: dict[str, Any]) -> str:
-    """Return an edit in one line: its question, or the fact of an edit of the graph, and whether it takes that away."""
-    notes = edit.get("notes", {})
-    fact = " ".join(str(notes[name]) for name in ("subject", "relation", "object") if notes.get(name))
-    descriptions = (notes.get(name) for name in ("define", "summary", "source"))
-    words = str(edit.get("question") or fact or next(filter(None, descriptions), "a change of the memory"))
-    return f"{words} (taken away)" if notes.get("act") == "remove" else words
-
-
-def write_item(edit: dict[str, Any]) -> str:
-    if "question" in edit:
-        return f"{edit['question']} → {edit.get('answer', '')}"
-    names = ("act", "subject", "relation", "object", "define", "memory", "kind")
-    return " ".join(str(edit[name]) for name in names if edit.get(name))
-
-
-def read_rows(notes: JSON) -> list[ImportedTriple]:
-    return [ImportedTriple.model_validate(row) for row in notes.get("rows", ())[:MAX_ROWS]]
-
-
-def write_hits(edit: dict[str, Any]) -> str:
-    """Return how often an edit answered users and when last; "" while that cannot be read."""
-    hits = edit.get("hits")
-    if not hits or not hits["count"]:
-        return "" if hits is None else "no answer rests on it yet"
-    count = f"{hits['count']:,} answer{'s' if hits['count'] > 1 else ''}"
-    return f"gave {count}, the last on {write_time(hits['last'])}"
-
-
-def link_correction(edit: dict[str, Any]) -> str:
-    """Return the address of the form that corrects an edit, filled with what the edit says."""
-    notes = edit["notes"]
-    fields = {name: notes.get(name, "") for name in ("subject", "relation", "object")} | {"kind": "fact"}
-    if not notes.get("subject"):
-        fields = {"question": edit["question"], "answer": edit["answer"]}
-    return f"{PATH}/correct?{urlencode(fields)}"
-
-
-ENVIRONMENT.filters |= {"rows": read_rows, "time": write_time, "words": write_words, "item": write_item}
-ENVIRONMENT.filters |= {"hits": write_hits, "correct": link_correction}
-ENVIRONMENT.filters["labels"] = lambda sentence: name_fields(sentence, LABELS)
-ENVIRONMENT.filters["path"] = lambda text: quote(str(text), "")
 
 
 class Page:

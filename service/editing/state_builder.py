@@ -15,7 +15,6 @@ from more_itertools import map_reduce
 
 from models.blocks import block_key
 from models.memory import Grows, Material, View
-from service.concurrency import SingleFlight, give_back_memory
 from service.editing.draft import Build, Draft, EditorState, MemoriesAtVersion
 from service.editing.models import MemoryAtVersion, Models, ModelsAtVersion
 from service.errors import UnknownModel
@@ -23,6 +22,8 @@ from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
 from service.ledger.snapshots import advance, read_newer
 from service.ledger.store import RedisLedger
+from service.process_memory import give_back_memory
+from service.single_flight import SingleFlight
 
 OLD_VERSIONS = 4  # versions kept for comparison
 log = logging.getLogger(__name__)

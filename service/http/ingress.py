@@ -12,7 +12,6 @@ from ray.serve.handle import DeploymentHandle
 
 from service.calls.caller import Caller, ShortHandle
 from service.calls.frames import FOLDER_VARIABLE
-from service.concurrency import freeze_gc
 from service.config import Settings
 from service.editing.call import ATTEMPTS
 from service.http.app import build_app
@@ -22,6 +21,7 @@ from service.http.model_router import ModelRouter
 from service.http.protocol import set_limits
 from service.http.routes import discovery
 from service.metrics import metrics
+from service.process_memory import freeze_gc
 from service.scheduling.work import load_cost
 
 

@@ -17,7 +17,6 @@ from typing import Literal, TypeAlias
 from errata.wire import AnswerRequest
 
 from models.cost import Cost, default_cost
-from service.concurrency import KeyedSemaphore
 from service.config import AUTO
 from service.errors import (
     Crashed,
@@ -37,6 +36,7 @@ from service.outcome import CODE, Outcome
 from service.scheduling.batch_queue import NO_ASKER, BatchQueue
 from service.scheduling.turns import Asker
 from service.scheduling.work import bound_cost, to_ask
+from service.single_flight import KeyedSemaphore
 from service.tracing import inject
 
 SERVER_FAILURES = tuple(

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from service.access.admin_key import BadKey, load_admin_key
 from service.access.api_keys import fingerprint
-from service.config import Settings, explain
+from service.config import Settings
+from service.config_problems import explain
 from service.config_secrets import SecretMissing, add_upstream_keys, take_admin_key, take_redis_url
 from service.launch import signals
 from service.launch.greeting import ready

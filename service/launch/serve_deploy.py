@@ -18,7 +18,8 @@ from ray.serve import Application
 from service.access.admin_key import check_key
 from service.access.api_keys import fingerprint
 from service.app import build
-from service.config import Settings, explain
+from service.config import Settings
+from service.config_problems import explain
 from service.config_secrets import add_upstream_keys, take_admin_key, take_redis_url
 
 SET_ELSEWHERE = {

@@ -10,11 +10,12 @@ from cachetools import LRUCache
 
 from models.blocks import Image, block_key
 from models.memory import Memory, Views
-from service.concurrency import SingleFlight, give_back_memory
 from service.graph.lookup import Lookup
 from service.ledger import snapshots
 from service.ledger.commit import EDITS_PER_COMMIT, Commit
 from service.ledger.store import RedisLedger
+from service.process_memory import give_back_memory
+from service.single_flight import SingleFlight
 
 CONCURRENT_BUILDS = 2  # builds of old versions at a time; they compete with answers and the newest version
 

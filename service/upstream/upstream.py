@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from service.config import Mode, Settings
+from service.config import Settings
+from service.upstream.setting import Mode
 
 SEPARATOR = "/"  # between an upstream's name and its model's, or a key's
 

@@ -33,7 +33,7 @@ def main() -> None:
 
 def load_and_ask() -> None:
     from models.system import Ask  # late: these import torch
-    from service.concurrency import trim_heap
+    from service.process_memory import trim_heap
     from tests.bench.bank import load_nkb, read_bank
     from tests.bench.questions import questions
 

@@ -5,8 +5,9 @@ from contextlib import suppress
 
 import pytest
 
-from service.concurrency import SingleFlight, cancel_and_wait
+from service.concurrency import cancel_and_wait
 from service.refreshing import Refreshing
+from service.single_flight import SingleFlight
 from tests.service.parts import PATIENCE_S, run_ready
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from service.config import Settings, explain
+from service.config import Settings
+from service.config_problems import explain
 from service.config_secrets import take_admin_key, take_redis_url
 
 
