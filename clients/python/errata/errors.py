@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from errata import wire
 
-R = TypeVar("R", bound=wire.Response)
+T = TypeVar("T")
 MAY_BE_MADE = "the change may have been made: repeat it with idempotency key {key} to be sure"
 MAY_BE_MADE_UNKEYED = "it may have been made all the same: the log shows whether it was"
 
@@ -125,7 +125,7 @@ class Refused(ErrataError):
         """Return a member that this code adds to its problem document, or None."""
         return (self.problem.model_extra or {}).get(name)
 
-    def extra_list(self, name: str, kind: type[R]) -> list[R]:
+    def extra_list(self, name: str, kind: type[T]) -> list[T]:
         """Return the items of a list that this code adds; none where it is absent or of another shape."""
         try:
             return TypeAdapter(list[kind]).validate_python(self.extra(name))  # type: ignore[valid-type]
@@ -213,8 +213,7 @@ class AddOrSet(Conflict, codes=("add_or_set",)):
     @property
     def values(self) -> list[str]:
         """The values that the subject has."""
-        values = self.extra("values")
-        return [str(value) for value in values] if isinstance(values, list) else []
+        return self.extra_list("values", str)
 
 
 class SimilarName(Conflict, codes=("similar_name",)):
@@ -223,8 +222,7 @@ class SimilarName(Conflict, codes=("similar_name",)):
     @property
     def candidates(self) -> list[str]:
         """Names in use."""
-        candidates = self.extra("candidates")
-        return [str(name) for name in candidates] if isinstance(candidates, list) else []
+        return self.extra_list("candidates", str)
 
 
 class BreaksTests(Conflict, codes=("breaks_tests",)):

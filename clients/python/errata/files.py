@@ -136,7 +136,6 @@ class Download:
         self._into, self._progress = into, progress or ignore
         self.name = str(into) if isinstance(into, Path) else str(getattr(into, "name", "the file"))
         self._draft = Path(f"{self.name}.{os.getpid()}.part")
-        self._has_passed_on = False  # bytes in a pipe cannot be taken back
         self._reset()
 
     def _reset(self) -> None:
@@ -146,7 +145,7 @@ class Download:
     @property
     def repeatable(self) -> bool:
         """True if the file can be received again."""
-        return isinstance(self._into, Path) or not self._has_passed_on
+        return isinstance(self._into, Path) or not self.received_bytes
 
     @staticmethod
     def accepts(response: httpx.Response) -> bool:
@@ -160,7 +159,6 @@ class Download:
             self._file.write(piece)
         except OSError as error:
             raise self._unwritable(error) from error
-        self._has_passed_on = True
         self.received_bytes += len(piece)
         self._head += piece[: HEAD - len(self._head)]
         pending = self._tail + piece
@@ -189,13 +187,13 @@ class Download:
         return head.model_dump_json().encode()
 
     def discard(self) -> None:
-        """Delete the bytes received so far."""
+        """Delete the bytes received so far; those in a pipe cannot be taken back."""
         if isinstance(self._into, Path):
             if self._file is not None:
                 self._file.close()
             with suppress(OSError):
                 self._draft.unlink(missing_ok=True)
-        self._reset()
+            self._reset()
 
     def _unwritable(self, error: OSError) -> UnwritableFile:
         return UnwritableFile(f"{self.name} cannot be written: {error.strerror or error}; there is no backup")

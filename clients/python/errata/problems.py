@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from errata import errors
 from errata.wire import FieldProblem, Problem
-from errata.wire.mistakes import complain, describe_mistake, locate, point_out
+from errata.wire.mistakes import complain, describe_mistake, locate
 
 # The service's code for a status without a problem document
 CODE_OF_STATUS = {
@@ -57,10 +57,9 @@ def to_error(response: httpx.Response) -> errors.Refused | errors.Unreachable:
 def from_problem(problem: Problem, retry_after_s: float | None = None) -> errors.Refused:
     """Return the error for a problem document from any response."""
     by_code = errors.Refused.by_code
-    kind = by_code.get(problem.code) or by_code.get(CODE_OF_STATUS.get(problem.status, ""))
-    if kind is None:
-        kind = errors.Conflict if problem.status == 409 else errors.Faulty
-    return kind(problem, retry_after_s)
+    family = errors.Conflict if problem.status == 409 else errors.Faulty
+    code = CODE_OF_STATUS.get(problem.status, "")
+    return (by_code.get(problem.code) or by_code.get(code, family))(problem, retry_after_s)
 
 
 def _infer_problem(response: httpx.Response) -> Problem:
@@ -91,8 +90,3 @@ def describe_invalid(error: ValidationError) -> str:
     return "; ".join(
         complain(locate(mistake), describe_mistake(mistake)) for mistake in error.errors(include_url=False)
     )
-
-
-def list_faults(error: ValidationError) -> list[FieldProblem]:
-    """List a problem for each wrong field."""
-    return [point_out(mistake) for mistake in error.errors(include_url=False)]

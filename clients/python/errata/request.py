@@ -16,8 +16,9 @@ from pydantic_core import PydanticSerializationError
 
 from errata.errors import ErrataError, NotErrata, VersionAhead
 from errata.files import Download, Upload
-from errata.problems import describe_invalid, list_faults, to_error, unsendable
+from errata.problems import describe_invalid, to_error, unsendable
 from errata.wire import Request, Response
+from errata.wire.mistakes import point_out
 
 R = TypeVar("R", bound=Request)
 T = TypeVar("T")
@@ -128,7 +129,8 @@ def build(kind: type[R], /, **fields: object) -> R:
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
-        raise unsendable(describe_invalid(error), list_faults(error)) from error
+        faults = [point_out(mistake) for mistake in error.errors(include_url=False)]
+        raise unsendable(describe_invalid(error), faults) from error
 
 
 def check(kind: Any, **argument: T) -> T:

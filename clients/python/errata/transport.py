@@ -219,19 +219,22 @@ def translate_failures(
     except httpx.HTTPError as error:
         was_sent = not isinstance(error, BEFORE_SENDING)
         limits = request.extensions["timeout"]
-        if isinstance(error, httpx.ConnectTimeout):
-            why = f"cannot reach Errata at {address}: no connection within {limits['connect']:g} s"
-            raise TimedOut(why, was_sent=False) from error
-        if isinstance(error, httpx.TimeoutException):
-            why = f"Errata at {address} did not answer within {limits['read']:g} s"
-            raise TimedOut(why, was_sent=was_sent) from error
         why = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
-        event = f"the connection to Errata at {address} broke"
-        event = event if was_sent else f"cannot reach Errata at {address}"
-        if was_sent and call.upload is not None and not call.sent_whole:
+        event = (
+            f"the connection to Errata at {address} broke"
+            if was_sent
+            else f"cannot reach Errata at {address}"
+        )
+        if isinstance(error, httpx.ConnectTimeout):
+            why = f"no connection within {limits['connect']:g} s"
+        elif isinstance(error, httpx.TimeoutException):
+            sentence = f"Errata at {address} did not answer within {limits['read']:g} s"
+            raise TimedOut(sentence, was_sent=was_sent) from error
+        elif was_sent and call.upload is not None and not call.sent_whole:
             amount = f"{call.upload.sent_bytes:,} bytes of {call.upload.name}"
             why = f"{why}; only {amount} had been sent: nothing was imported"
-        raise Unreachable(f"{event}: {why}", was_sent=was_sent) from error
+        kind = TimedOut if isinstance(error, httpx.ConnectTimeout) else Unreachable
+        raise kind(f"{event}: {why}", was_sent=was_sent) from error
 
 
 class LineReader:
