@@ -55,7 +55,9 @@ class Record:
 def iterate_records(name: str, kind: str, text: str) -> Iterator[Record]:
     """Yield the records of a file, whose name ends in `kind`."""
     if kind in TABLES:
-        return _iterate_csv(name, text)
+        mark = find_delimiter(text)
+        rule = f"a text with a {DELIMITERS.get(mark, mark)} stands in double quotes"
+        return _iterate_table(name, _split_csv(name, text), f"there are more cells than columns; {rule}")
     return _iterate_json_lines(name, text) if kind in JSONL else _iterate_json_list(name, text)
 
 
@@ -70,12 +72,6 @@ def iterate_workbook(name: str, file: BinaryIO, sheet: str, hidden: Counter[str]
             yield replace(record, complaint=f"a cell {fault}" if fault else record.complaint)
     except WorkbookError as error:
         raise BadFile(f"{name}: {error}") from error
-
-
-def _iterate_csv(name: str, text: str) -> Iterator[Record]:
-    mark = find_delimiter(text)
-    surplus = f"there are more cells than columns; a text with a {DELIMITERS.get(mark, mark)} stands in double quotes"
-    return _iterate_table(name, _split_csv(name, text), surplus)
 
 
 def _split_csv(name: str, text: str) -> Iterator[tuple[int, list[str]]]:

@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from errata.bulk.options import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
 from errata.calls.edit import EditOptions
-from errata.cli.commands.gaps import asked_model, close_gap, find_gap
+from errata.cli.commands.gaps import close_gap, find_gap
 from errata.cli.files import check_writable
 from errata.cli.options import EDIT_ID, parse_setting, read_version
 from errata.cli.progress import ProgressDisplay
@@ -80,7 +80,12 @@ def edit(
         sheet: The sheet of a workbook that has several.
     """
     options = write.of_edit | EditOptions(method=method, options=dict(map(parse_setting, option or ())))
-    details = read_details(also, not_, replaces, test)
+    details = {
+        "paraphrases": also or (),
+        "counterexamples": not_ or (),
+        "replaces": [parse_edit(name) for name in replaces or ()],
+        "tests": dict(map(parse_test, test or ())),
+    }
     if file is not None:
         if question is not None or any(details.values()):
             raise typer.BadParameter(NOT_BOTH)
@@ -106,24 +111,13 @@ def edit_answer(
     """Correct the answer to one question, or to a line of the worklist, which is then closed."""
     gap = find_gap(session, question)
     if gap is not None:
-        question, model = gap.question, model or asked_model(gap)
+        gap_model = None if gap.model == "auto" else gap.model  # where all were asked, the service chooses
+        question, model = gap.question, model or gap_model
     call = session.calls.edit(question, answer, **details, model=model, **options)
     reply = session.send(call, write.title("Editing"))
     if gap is not None and not write.dry_run:
         close_gap(session, gap)
     show_receipt(session, reply, "1 edit", write.verbose)
-
-
-def read_details(
-    also: list[str] | None, against: list[str] | None, replaces: list[str] | None, test: list[str] | None
-) -> dict[str, Any]:
-    """Return the arguments of `calls.edit` that the options of one edit give."""
-    return {
-        "paraphrases": also or (),
-        "counterexamples": against or (),
-        "replaces": [parse_edit(name) for name in replaces or ()],
-        "tests": dict(map(parse_test, test or ())),
-    }
 
 
 def parse_edit(name: str) -> int | str:

@@ -54,11 +54,6 @@ def find_gap(session: Session, question: str) -> Gap | None:
     return session.send(session.calls.gap(int(question)), "Reading the worklist").value
 
 
-def asked_model(gap: Gap) -> str | None:
-    """Return the model to correct: the one that was asked, or the service's choice where all were."""
-    return None if gap.model == "auto" else gap.model
-
-
 def close_gap(session: Session, gap: Gap) -> None:
     """Take out a line that was answered, unless another curator was faster."""
     with suppress(NotFound):

@@ -10,7 +10,7 @@ from errata.cli.render.escaping import one_line
 from errata.cli.render.graph import describe_change, is_fact, is_import, read_rows
 from errata.cli.render.text import percent, shorten
 from errata.cli.render.worklist import describe_hits
-from errata.wire import Answer, AnswerFact, Cause, EditDetail, ScopeReport, WhyReport
+from errata.wire import Answer, Cause, EditDetail, ScopeReport, WhyReport
 
 MAX_LETTERS = 60
 VERDICTS = {
@@ -74,10 +74,15 @@ def say(label: str, text: str | Text, remark: str = "") -> Text:
 def draw_why(report: WhyReport) -> RenderableType:
     """Draw the answer, each edit and fact behind it, and what would answer without them."""
     answer = report.answer
-    parts: list[RenderableType] = [_draw_given(answer)]
+    confidence = "" if answer.answer is None or answer.upstream else f" · {percent(answer.score)} sure"
+    details = f"  version {answer.version}{confidence} · by {answer.model}"
+    parts: list[RenderableType] = [Text.assemble(draw_answer(answer.answer), (details, "dim"))]
     for cause in report.causes:
         parts += [draw_edit(cause, _draw_match(cause)), *draw_imported(cause, answer)]
-    parts += [_draw_fact(fact, answer) for fact in report.facts]
+    for fact in report.facts:
+        triple = f"{fact.subject} · {fact.label} · {fact.object}"
+        origin = f"  {fact.entity}, of the base of {answer.model}"
+        parts.append(Text.assemble(("fact ", "dim"), triple, (origin, "dim")))
     if not report.causes and not report.facts:
         parts.append(Text(f"No edit and no fact: {_describe_base(answer)}", style="dim"))
     near = answer.nearby_edit
@@ -105,12 +110,6 @@ def draw_imported(cause: Cause, answer: Answer) -> list[Text]:
     return texts
 
 
-def _draw_given(answer: Answer) -> Text:
-    confidence = "" if answer.answer is None or answer.upstream else f" · {percent(answer.score)} sure"
-    details = f"version {answer.version}{confidence} · by {answer.model}"
-    return Text.assemble(draw_answer(answer.answer), (f"  {details}", "dim"))
-
-
 def _describe_base(answer: Answer) -> str:
     if answer.answer is None:
         return answer.reason_text or "the model declines."
@@ -125,8 +124,3 @@ def _draw_match(cause: Cause) -> Text | None:
         return None
     origin = "" if cause.owner in (None, cause.edit.id) else f"  of edit {cause.owner}, whose place it took"
     return Text.assemble(cause.wording, (f"  {percent(cause.probability)}{origin}", "dim"))
-
-
-def _draw_fact(fact: AnswerFact, answer: Answer) -> Text:
-    triple = f"{fact.subject} · {fact.label} · {fact.object}"
-    return Text.assemble(("fact ", "dim"), triple, (f"  {fact.entity}, of the base of {answer.model}", "dim"))

@@ -26,10 +26,17 @@ def draw_gaps(page: wire.GapPage) -> RenderableType:
         )
     if not page.gaps:
         return Text("Every question was answered.")
-    table = make_table(">line", ">asked", "last", "model", "why:dim", "question")
-    for gap in page.gaps:
-        why, count = KINDS.get(gap.kind, gap.kind), f"{gap.count:,}"
-        table.add_row(str(gap.line), count, age(gap.last), gap.model, why, one_line(gap.question))
+    rows = [
+        (
+            str(gap.line),
+            f"{gap.count:,}",
+            age(gap.last),
+            gap.model,
+            KINDS.get(gap.kind, gap.kind),
+            one_line(gap.question),
+        )
+        for gap in page.gaps
+    ]
     is_whole = page.total <= len(page.gaps)
     hints = [
         f'Answer one by its line: errata edit {page.gaps[0].line} "ANSWER"',
@@ -39,7 +46,7 @@ def draw_gaps(page: wire.GapPage) -> RenderableType:
     return Group(
         *draw_groups("Missing of several things", page.facts),
         *draw_groups("Missing of one thing", page.things),
-        table,
+        make_table(">line", ">asked", "last", "model", "why:dim", "question", rows=rows),
         Text(),
         *(Text(hint, style="dim") for hint in hints[: 2 if is_whole else 3]),
     )
@@ -47,17 +54,19 @@ def draw_gaps(page: wire.GapPage) -> RenderableType:
 
 def draw_groups(title: str, groups: Sequence[wire.GapGroup]) -> list[RenderableType]:
     """Draw the groups that take several lines together; a single line says as much as its group."""
-    groups = [group for group in groups if group.n_members > 1]
-    if not groups:
-        return []
-    table = make_table(">asked", title.lower(), "", indent=2)
-    for group in groups:
-        n_more = group.n_members - MAX_MEMBERS
-        rest = f" and {n_more:,} more" if n_more > 0 else ""
-        table.add_row(
-            f"{group.count:,}", one_line(group.name), one_line(", ".join(group.members[:MAX_MEMBERS])) + rest
-        )
-    return [Text(title, style="bold"), table, Text()]
+    rows = [
+        (f"{group.count:,}", one_line(group.name), _name_members(group))
+        for group in groups
+        if group.n_members > 1
+    ]
+    table = make_table(">asked", title.lower(), "", rows=rows, indent=2)
+    return [Text(title, style="bold"), table, Text()] if rows else []
+
+
+def _name_members(group: wire.GapGroup) -> str:
+    n_more = group.n_members - MAX_MEMBERS
+    rest = f" and {n_more:,} more" if n_more > 0 else ""
+    return one_line(", ".join(group.members[:MAX_MEMBERS])) + rest
 
 
 def draw_gap_check(check: wire.GapCheck) -> RenderableType:
