@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
 from functools import partial
 from inspect import Parameter
@@ -22,7 +22,7 @@ from errata.cli.page import make_console
 from errata.cli.session import Session
 from errata.cli.write import Write, left_out
 from errata.client import Errata
-from errata.errors import BadAddress, ErrataError, Refused
+from errata.errors import ErrataError, Refused
 
 connection_option = partial(typer.Option, rich_help_panel="Connection and output")
 Url = Annotated[str, connection_option("--url", envvar="ERRATA_URL", help="Where the service is.")]
@@ -57,17 +57,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         if name:
             arguments[name] = Write(**{option.name: arguments.pop(option.name) for option in options})
-        try:
-            conduct(function, arguments, versions, url, key, as_json)
-        except BadAddress as error:
-            raise typer.Exit(complain(error, make_console(stderr=True), Key(None, ""))) from error
+        conduct(function, arguments, versions, url, key, as_json)
 
-    def expand() -> Iterator[Parameter]:
-        for parameter in parameters:
-            yield from options if parameter.name == name else (parameter,)
-        yield from list(inspect.signature(run, eval_str=True).parameters.values())[:-1]
-
-    signature = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in expand()]
+    expansion = [option for p in parameters for option in (options if p.name == name else (p,))]
+    [*common, _] = inspect.signature(run, eval_str=True).parameters.values()
+    signature = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in (*expansion, *common)]
     run.__name__, run.__doc__ = function.__name__, split_docstring(function)[0]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in signature}
     run.__dict__["__signature__"] = inspect.Signature(signature)
@@ -127,15 +121,16 @@ def conduct(
         folder = Path.cwd()
     except OSError:  # the folder was deleted, or belongs to another user
         folder = Path("/")
-    key = find_key(key_option, url, folder)
-    with Errata(url, key=key.value) as errata:
-        site = str(errata.url).rstrip("/")
-        session = Session(errata, as_json, make_console(site), make_console(site, stderr=True))
-        try:
+    key = Key(None, "")
+    try:
+        key = find_key(key_option, url, folder)
+        with Errata(url, key=key.value) as errata:
+            site = str(errata.url).rstrip("/")
+            session = Session(errata, as_json, make_console(site), make_console(site, stderr=True))
             for name in versions:
                 arguments[name] = session.resolve_version(arguments[name])
             function(session, **arguments)
-        except ErrataError as error:
-            if as_json and isinstance(error, Refused):
-                typer.echo(error.problem.model_dump_json(exclude_unset=True))
-            raise typer.Exit(complain(error, session.err, key)) from error
+    except ErrataError as error:
+        if as_json and isinstance(error, Refused):
+            typer.echo(error.problem.model_dump_json(exclude_unset=True))
+        raise typer.Exit(complain(error, make_console(url.rstrip("/"), stderr=True), key)) from error

@@ -42,10 +42,8 @@ MAX_LINES = 5  # of a bad file
 
 def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
     """Print the error; the exit code to leave with."""
-    code = ""
-    if isinstance(error, errors.Refused):
-        reason = error.reason if isinstance(error, errors.EditRefused) else ""
-        code = escape(f" [{': '.join(filter(None, (error.code, reason)))}]")
+    reason = f": {error.reason}" if isinstance(error, errors.EditRefused) and error.reason else ""
+    code = escape(f" [{error.code}{reason}]") if isinstance(error, errors.Refused) else ""
     err.print(
         Text.assemble(("error: ", "bold red"), escape(name_fields(str(error), FLAGS)), (code, "dim")),
         soft_wrap=True,

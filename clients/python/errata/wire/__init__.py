@@ -28,8 +28,14 @@ if TYPE_CHECKING:
     from errata.wire.texts import *
     from errata.wire.worklist import *
 
-OFTEN = ("base", "texts", "problems", "answers", "state", "report", "edits")
-SELDOM = (
+FILES = (  # the most used first
+    "base",
+    "texts",
+    "problems",
+    "answers",
+    "state",
+    "report",
+    "edits",
     "graph",
     "history",
     "documents",
@@ -46,7 +52,7 @@ SELDOM = (
 def __getattr__(name: str) -> object:
     """Return a type of the first file that has it."""
     if not name.startswith("_"):
-        for file in (*OFTEN, *SELDOM):
+        for file in FILES:
             module = import_module(f"errata.wire.{file}")
             if hasattr(module, name):
                 return globals().setdefault(name, getattr(module, name))
