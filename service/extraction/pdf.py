@@ -85,8 +85,11 @@ class _Line:
         """Take the next piece of text, with the line end after it."""
         if not text:
             return
-        height = text_matrix[5] * matrix[3] + matrix[5]
-        shift = self.shown_rise or height - self.base
+        scale = (
+            abs(text_matrix[3] * matrix[3]) or 1
+        )  # some writers set the size of a font by the matrix alone
+        size, height = size * scale, text_matrix[5] * matrix[3] + matrix[5]
+        shift = self.shown_rise * scale or height - self.base
         is_small = 0 < size <= SMALLER * self.size and 0 < abs(shift) <= WITHIN_LINE * self.size
         small = set_small(text, SUPERSCRIPTS if shift > 0 else SUBSCRIPTS) if is_small else text
         if small != text:

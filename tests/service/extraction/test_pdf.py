@@ -39,6 +39,10 @@ ANOTHER_HEIGHT = (
     b"BT /F1 12 Tf 1 0 0 1 20 100 Tm (It had 14) Tj /F1 7 Tf 1 0 0 1 72 105 Tm (1) Tj "
     b"/F1 12 Tf 1 0 0 1 77 100 Tm (workers) Tj ET"
 )
+BY_MATRIX = (
+    b"BT /F1 1 Tf 12 0 0 12 20 100 Tm (It had 14) Tj /F1 1 Tf 7 0 0 7 72 105 Tm (1) Tj "
+    b"/F1 1 Tf 12 0 0 12 77 100 Tm (workers) Tj ET"
+)
 TWO_LINES = b"BT /F1 12 Tf 20 100 Td (Founded in) Tj /F1 7 Tf 0 -14 Td (1911) Tj ET"
 
 
@@ -48,6 +52,7 @@ TWO_LINES = b"BT /F1 12 Tf 20 100 Td (Founded in) Tj /F1 7 Tf 0 -14 Td (1911) Tj
         (SUPERSCRIPT, "built in 1911² by Dahl"),
         (SUBSCRIPT, "H₂O"),
         (ANOTHER_HEIGHT, "It had 14¹ workers"),
+        (BY_MATRIX, "It had 14¹ workers"),
         (TWO_LINES, "Founded in\n1911"),
     ],
 )

@@ -101,6 +101,9 @@ class Book(ExcelReader):
             for place, style in enumerate(book._cell_styles)
             if is_datetime(self.find_format(style.numFmtId)) in ("date", "datetime")
         }
+        self.struck_styles = {
+            place for place, style in enumerate(book._cell_styles) if book._fonts[style.fontId].strike
+        }
 
     def find_format(self, number: int) -> str:
         """Return the code of a format, or that of a plain number where none is written down."""
@@ -132,6 +135,7 @@ class Book(ExcelReader):
             date_formats=book._date_formats,
             timedelta_formats=book._timedelta_formats,
             days=self.days,
+            struck_styles=self.struck_styles,
         )
 
 
@@ -140,24 +144,33 @@ class SheetParser(WorkSheetParser):
 
     Attributes:
         merged_range: The first cells that are merged, known after the last row; "" for none.
-        hidden: Counts of rows and columns with a value that Excel does not show, which are left out.
+        hidden: Counts of rows and columns with a value that Excel does not show, and of cells that are struck out.
         hidden_columns: Their numbers, known before the first row.
     """
 
     merged_range = ""
 
-    def __init__(self, source: Any, shared_strings: Any, *, days: Collection[int], **options: Any) -> None:
-        """Read a sheet; `days` are the places of the styles that show a day."""
+    def __init__(
+        self,
+        source: Any,
+        shared_strings: Any,
+        *,
+        days: Collection[int],
+        struck_styles: Collection[int],
+        **options: Any,
+    ) -> None:
+        """Read a sheet; `days` are the places of the styles that show a day, `struck_styles` of struck-out texts."""
         super().__init__(source, shared_strings, **options)
         self.hidden: Counter[str] = Counter()
-        self._days, self.hidden_columns = days, set[int]()
+        self._days, self._struck_styles, self.hidden_columns = days, struck_styles, set[int]()
 
     def parse(self) -> Generator[list[Cell], None, None]:
         source: Any = self.source
         columns: set[int] = set()  # hidden columns with a value
         with source:
             for element in iterate_elements(source, (COL_TAG, ROW_TAG, MERGE_TAG)):
-                is_hidden = element.get("hidden") in ("1", "true")
+                size = element.get("width", element.get("ht", "1"))
+                is_hidden = element.get("hidden") in ("1", "true") or not size.strip("0.")
                 if element.tag == MERGE_TAG:
                     self.merged_range = self.merged_range or element.get("ref", "")
                 elif element.tag == COL_TAG:
@@ -184,6 +197,9 @@ class SheetParser(WorkSheetParser):
             is_windows = self.epoch == WINDOWS_EPOCH
             if number < 0 or (is_windows and ((is_day and number < 1) or int(number) == NO_DAY)):
                 cell["value"] = NO_DATE
+        if cell["style_id"] in self._struck_styles and cell["value"] is not None:
+            self.hidden["struck_out"] += 1
+            cell["value"] = ""
         cell["is_uncalculated"] = cell["value"] is None and element.find(FORMULA_TAG) is not None
         return cell
 

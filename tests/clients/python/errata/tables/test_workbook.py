@@ -16,6 +16,7 @@ from errata.tables.limits import FREE_TEXTS, MAX_ELEMENTS, MAX_PART_BYTES
 from errata.tables.workbook import WorkbookError, describe_fault, read_sheet
 from errata.tables.writer import format_table
 from openpyxl import Workbook
+from openpyxl.styles import Font
 from openpyxl.xml.constants import SHEET_MAIN_NS
 
 from tests.workbooks import replace_part, share_texts, workbook
@@ -264,10 +265,16 @@ def test_what_excel_hides_is_left_out_and_counted() -> None:
         sheet.append(row)
     sheet.column_dimensions["B"].hidden = sheet.column_dimensions["F"].hidden = True
     sheet.row_dimensions[3].hidden = sheet.row_dimensions[4].hidden = True
+    sheet["D1"], sheet["D2"], sheet["E2"] = "code", "x", "Kai"
+    sheet.column_dimensions["D"].width, sheet["E2"].font = 77, Font(strike=True)
     file, hidden = BytesIO(), Counter[str]()
     book.save(file)
-    assert list(read_sheet(file, hidden=hidden)) == [(1, ["name", "office"]), (2, ["Ina", "Orla"])]
-    assert hidden == {"hidden_row": 1, "hidden_column": 1}
+    content = replace_part(file.getvalue(), "xl/worksheets/sheet1.xml", b'width="77"', b'width="0"')
+    assert list(read_sheet(BytesIO(content), hidden=hidden)) == [
+        (1, ["name", "office"]),
+        (2, ["Ina", "Orla"]),
+    ]
+    assert hidden == {"hidden_row": 1, "hidden_column": 2, "struck_out": 1}
 
 
 def test_a_strict_workbook_is_refused_with_how_to_save_it() -> None:
