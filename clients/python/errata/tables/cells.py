@@ -6,11 +6,6 @@ import re
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
 
 NO_DATE = "#DATE!"  # text of a cell with a date that workbooks cannot hold
 FORMULA_ERROR = re.compile(r"#(?:DATE|REF|N/A|NAME|VALUE|DIV/0|NULL|NUM|SPILL|CALC)[!?]?", re.IGNORECASE)

@@ -92,12 +92,14 @@ def draw_commit(commit: wire.VersionDetail, verbose: bool = False) -> Renderable
             parts += draw_triples(read_rows(edit.notes), int(str(edit.notes["triples"])), MAX_TRIPLES)
         if edit.hits is not None and edit.hits.count:
             parts.append(Text.assemble(("gave ", "dim"), describe_hits(edit.hits)))
-    parts += [Text(), *([*draw_effects(report), *draw_details(report, commit.kind)] if report else [])]
-    if commit.report and report is None:
-        parts.append(
-            Text("What else it changed is noted in a form of another release, and not shown.", "yellow")
-        )
-    return Group(*parts, *([_draw_writes(commit)] if verbose else []))
+    omission = "What else it changed is noted in a form of another release, and not shown."
+    return Group(
+        *parts,
+        Text(),
+        *([*draw_effects(report), *draw_details(report, commit.kind)] if report else []),
+        *draw_lines((omission if commit.report and report is None else "", "yellow")),
+        *([_draw_writes(commit)] if verbose else []),
+    )
 
 
 def _list_rows(edit: wire.EditState, report: wire.EditReport | None, kind: wire.Kind) -> list[Row]:
