@@ -283,9 +283,9 @@ class UpstreamFailed(Refused, codes=("upstream_failed", "upstream_slow")):
     """The language model behind Errata cannot be reached, or is silent; Errata itself is well."""
 
 
-class Faulty(Refused, codes=("internal", "ledger_corrupt")):
+class ServerError(Refused, codes=("internal", "ledger_corrupt")):
     """An operator has to look."""
 
 
-class Crashed(Faulty, codes=("crashed",)):
+class Crashed(ServerError, codes=("crashed",)):
     """The request ended two processes, and nothing was changed."""

@@ -57,7 +57,7 @@ def to_error(response: httpx.Response) -> errors.Refused | errors.Unreachable:
 def from_problem(problem: Problem, retry_after_s: float | None = None) -> errors.Refused:
     """Return the error for a problem document from any response."""
     by_code = errors.Refused.by_code
-    family = errors.Conflict if problem.status == 409 else errors.Faulty
+    family = errors.Conflict if problem.status == 409 else errors.ServerError
     code = CODE_OF_STATUS.get(problem.status, "")
     return (by_code.get(problem.code) or by_code.get(code, family))(problem, retry_after_s)
 

@@ -22,11 +22,11 @@ from errata import AsyncErrata, Retry
 from errata.cli.app import build_cli
 from errata.errors import (
     ErrataError,
-    Faulty,
     LedgerNotEmpty,
     Malformed,
     NotErrata,
     NotReady,
+    ServerError,
     Unauthorized,
     UnwritableFile,
 )
@@ -342,7 +342,7 @@ async def cut_off(where: Place, file: Path, commits_left: int, monkeypatch: pyte
 
     with monkeypatch.context() as patch:
         patch.setattr(RedisLedger, "put_back", dying)
-        with pytest.raises(Faulty):
+        with pytest.raises(ServerError):
             await where.errata.restore(file)
 
 

@@ -32,10 +32,10 @@ PROBLEMS: Mapping[str, ProblemKind] = MappingProxyType(
         "forbidden": ProblemKind(403, "Not allowed"),
         "not_found": ProblemKind(404, "Not found"),
         "unknown_model": ProblemKind(404, "Unknown model"),
-        "stale_version": ProblemKind(409, "The ledger has moved"),
+        "stale_version": ProblemKind(409, "Version conflict"),
         "graph_moved": ProblemKind(409, "The graph has moved"),
         "ambiguous": ProblemKind(409, "The name is ambiguous"),
-        "add_or_set": ProblemKind(409, "Added or in place of the others?"),
+        "add_or_set": ProblemKind(409, "Ambiguous cardinality"),
         "similar_name": ProblemKind(409, "The name is nearly one in use"),
         "breaks_tests": ProblemKind(409, "It would break earlier edits"),
         "memory_full": ProblemKind(409, "No slots are left"),
@@ -50,7 +50,7 @@ PROBLEMS: Mapping[str, ProblemKind] = MappingProxyType(
         "ledger_corrupt": ProblemKind(503, "The ledger is damaged"),
         "upstream_failed": ProblemKind(502, "The upstream failed"),
         "upstream_slow": ProblemKind(504, "The upstream is silent"),
-        "crashed": ProblemKind(500, "It ends the process that works for it"),
+        "crashed": ProblemKind(500, "The request crashes the worker"),
         "internal": ProblemKind(500, "Internal error"),
     }
 )

@@ -35,8 +35,8 @@ def test_every_code_of_the_service_has_its_class_here(code: str) -> None:
         "InvalidInput": "Malformed",
         "MalformedJson": "Malformed",
         "UpstreamSlow": "UpstreamFailed",
-        "Internal": "Faulty",
-        "LedgerCorrupt": "Faulty",
+        "Internal": "ServerError",
+        "LedgerCorrupt": "ServerError",
     }
     assert type(error).__name__ == shared_classes.get(name, name)
     assert (error.status, error.code, str(error)) == (PROBLEMS[code].status, code, "what and why")
@@ -55,8 +55,8 @@ def test_every_code_of_the_service_has_its_class_here(code: str) -> None:
         (422, errors.Malformed),
         (429, errors.TooMany),
         (503, errors.Unavailable),
-        (418, errors.Faulty),
-        (500, errors.Faulty),
+        (418, errors.ServerError),
+        (500, errors.ServerError),
     ],
 )
 def test_a_code_invented_later_falls_back_on_its_status(status: int, family: type[errors.Refused]) -> None:

@@ -26,7 +26,7 @@ LASTING = [
     refusal(errors.Unauthorized),
     refusal(errors.NotFound),
     refusal(errors.StaleVersion),
-    refusal(errors.Faulty),
+    refusal(errors.ServerError),
 ]
 
 

@@ -83,7 +83,7 @@ def draw_replication(receipt: EditReceipt) -> Text:
     names = ", ".join(f"{replica.replica} (at version {replica.version})" for replica in late)
     state = "Not every replica is running now; each that starts will have it."
     if not replicas:
-        state = "The replicas were not waited for."
+        state = "Did not wait for replicas."
     elif late:
         state = f"{len(late)} of {plural(len(replicas), 'replica')} did not confirm it in time: {names}."
     return Text(f" {state}", style="yellow")
