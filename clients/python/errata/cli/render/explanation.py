@@ -73,10 +73,9 @@ def draw_explanation(explanation: Mapping[str, JsonValue], answer: str | None) -
 def draw_tokens(tokens: Sequence[Json]) -> Text:
     """Draw the sentence as the model reads it, each word behind its soft positions."""
     words: list[tuple[str, list[object]]] = []
-    for token in tokens:
+    trunk = (token for token in tokens if not token.get("branch"))
+    for token in trunk:
         text, position = str(token.get("text", "")), token.get("position")
-        if token.get("branch"):
-            continue
         if text.startswith(PIECE) and words:
             before, positions = words.pop()
             words.append((before + text.removeprefix(PIECE), [*positions, position]))

@@ -145,12 +145,11 @@ def list_undone(edits: Sequence[wire.EditReport]) -> list[Row]:
     """
     rows: dict[tuple[str, str | None, str | None], Row] = {}
     for edit in edits:
-        first = _of_edit(edit, describe_change(edit.notes))
         has_answers = bool(edit.question or "object" in edit.notes)  # unlike a relation, an import, a rule
         # The edit may have lost its question before it was taken back, and whatever took it answers here, too
         is_overridden = edit.before == edit.after != edit.answer
         for outcome, label, good in (
-            (first, "", edit.holds if has_answers else None),
+            (_of_edit(edit, describe_change(edit.notes)), "", edit.holds if has_answers else None),
             *((other, "also", other.follows) for other in edit.paraphrases),
         ):
             is_decided = is_overridden and edit.question and outcome.before == outcome.after
