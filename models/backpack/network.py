@@ -42,13 +42,12 @@ class Cache:
     layers: tuple[LayerCache, ...]  # keys and values of the context network
     keys: Tensor  # keys of the sense weights [batch sense token size]
     senses: Tensor  # senses of the tokens, edits and factors included [batch token sense width]
-    ids: Tensor  # [batch token]
     is_real: Tensor  # False at padding [batch token]
 
     def select(self, rows: Int[Tensor, " row"]) -> "Cache":
         """Return the cache of some texts of the batch."""
         layers = tuple(LayerCache(layer.keys[rows], layer.values[rows]) for layer in self.layers)
-        return Cache(layers, self.keys[rows], self.senses[rows], self.ids[rows], self.is_real[rows])
+        return Cache(layers, self.keys[rows], self.senses[rows], self.is_real[rows])
 
 
 @dataclass(frozen=True)
@@ -123,10 +122,10 @@ class Backpack(nn.Module):
             past: The cache of the tokens before.
         """
         is_real = torch.ones_like(ids, dtype=torch.bool) if is_real is None else is_real
-        earlier = ids[:, :0] if past is None else past.ids
+        n_past = 0 if past is None else past.is_real.shape[1]
         every = is_real if past is None else torch.cat([past.is_real, is_real], 1)
-        places = (every.long().cumsum(1) - 1).clamp(min=0)[:, earlier.shape[1] :]
-        may_attend = self._may_attend(every, earlier.shape[1])
+        places = (every.long().cumsum(1) - 1).clamp(min=0)[:, n_past:]
+        may_attend = self._may_attend(every, n_past)
         context, layers = self.gpt2_model(ids, places, may_attend, None if past is None else past.layers)
         query, keys = self.sense_weight_net.read(context)
         senses = self.senses_of(ids)
@@ -136,7 +135,7 @@ class Backpack(nn.Module):
             keys, senses = torch.cat([past.keys, keys], 2), torch.cat([past.senses, senses], 1)
         alpha = self.sense_weight_net.weigh(query, keys, may_attend)
         output = torch.einsum("bltj,bjld->btd", alpha, senses)
-        cache = Cache(layers, keys, senses, torch.cat([earlier, ids], 1), every)
+        cache = Cache(layers, keys, senses, every)
         return Reading(output @ self.embedding.T, alpha, senses, output, context, cache)
 
     @staticmethod

@@ -93,29 +93,20 @@ class Mlp(nn.Module):
         return projection
 
 
-class SenseBlock(nn.Module):
-    """The norms and the feed-forward layer between a token's embedding and its senses."""
-
-    def __init__(self, config: BackpackConfig) -> None:
-        super().__init__()
-        self.ln_1 = nn.LayerNorm(config.width, config.epsilon)
-        self.ln_2 = nn.LayerNorm(config.width, config.epsilon)
-        self.mlp = Mlp(config.width, 4 * config.width, config.width)
-
-
 class SenseNetwork(nn.Module):
     """C(x): no position and no context enters it, so a token has the same senses wherever it stands."""
 
     def __init__(self, config: BackpackConfig) -> None:
         super().__init__()
         self._senses = config.senses
-        self.ln = nn.LayerNorm(config.width, config.epsilon)
-        self.block = SenseBlock(config)
+        norms = {name: nn.LayerNorm(config.width, config.epsilon) for name in ("ln", "ln_1", "ln_2")}
+        self.ln, mlp = norms.pop("ln"), Mlp(config.width, 4 * config.width, config.width)
+        self.block = nn.ModuleDict({**norms, "mlp": mlp})
         self.final_mlp = Mlp(config.width, 4 * config.width, config.senses * config.width)
 
     def forward(self, embedded: Float[Tensor, "*token width"]) -> Float[Tensor, "*token sense width"]:
         """Return the senses of embedded tokens."""
         residual = self.ln(embedded) + embedded
-        residual = self.block.mlp(self.block.ln_1(residual)) + residual
-        senses: Tensor = self.final_mlp(self.block.ln_2(residual))
+        residual = self.block["mlp"](self.block["ln_1"](residual)) + residual
+        senses: Tensor = self.final_mlp(self.block["ln_2"](residual))
         return senses.view(*embedded.shape[:-1], self._senses, embedded.shape[-1])

@@ -20,14 +20,14 @@ from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.backpack.reader import DEFAULT, MAX_TOKENS, Reader
 from models.backpack.replies import Case, Replies
 from models.memory import Views
-from models.packs.pack import pack_probes
+from models.packs.pack import PackProbes
 from models.scope.active import Match
 from models.scope.probe_index import ProbeIndex
 from models.senses import SensesInquiry, WordSenses
-from models.system import AnswerDelta, Ask, Bundle, Input, Probes, Reply
+from models.system import AnswerDelta, Ask, Bundle, Input, Reply
 
 
-class BackpackSystem(ForesightRouter):
+class BackpackSystem(ForesightRouter, PackProbes):
     """The default checkpoint with its editable senses."""
 
     name = "backpack"
@@ -37,11 +37,6 @@ class BackpackSystem(ForesightRouter):
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader)
         self._replies = Replies(reader)
-
-    @property
-    def probes(self) -> Probes:
-        """Return the questions of the pack that the checkpoint was trained on."""
-        return pack_probes()
 
     @torch.inference_mode()
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:

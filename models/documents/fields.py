@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple
+from collections.abc import Set
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -29,18 +30,13 @@ NOT_READ = {
 """Formats that begin so, and that are no text."""
 
 
-class FieldNames(NamedTuple):
-    """Fields that an action needs, and those that it may have."""
-
-    required: frozenset[str]
-    optional: frozenset[str] = frozenset()
-
-
-FIELD_NAMES: dict[Action, FieldNames] = {
-    "put": FieldNames(frozenset({"text"}), frozenset({"title", "media_type"})),
-    "append": FieldNames(frozenset({"text"})),
-    "replace": FieldNames(frozenset({"old", "new"})),
-    "remove": FieldNames(frozenset()),
+FIELD_NAMES: dict[
+    Action, tuple[Set[str], Set[str]]
+] = {  # fields that an action needs, and those that it may have
+    "put": ({"text"}, {"title", "media_type"}),
+    "append": ({"text"}, set()),
+    "replace": ({"old", "new"}, set()),
+    "remove": (set(), set()),
 }
 
 
@@ -59,12 +55,13 @@ class DocumentFields(Fields):
 
     @model_validator(mode="after")
     def _check_fields(self) -> DocumentFields:
-        names, present = FIELD_NAMES[self.action], set(self.model_dump(exclude_none=True)) - {"id", "action"}
-        for name in sorted(names.required - present):
+        required, optional = FIELD_NAMES[self.action]
+        present = set(self.model_dump(exclude_none=True)) - {"id", "action"}
+        for name in sorted(required - present):
             raise PydanticCustomError(
                 "missing_field", "{action} needs `{name}`", {"action": self.action, "name": name}
             )
-        for name in sorted(present - names.required - names.optional):
+        for name in sorted(present - required - optional):
             raise PydanticCustomError(
                 "unused_field", "{action} takes no `{name}`", {"action": self.action, "name": name}
             )

@@ -11,7 +11,6 @@ gelu is exact.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -23,30 +22,21 @@ from models.matrix import Matrix
 WIDTH = 384  # MiniLM's sizes
 HEADS = 12
 LAYERS = 6
-EPSILON, UER_EPSILON = 1e-12, 1e-6
+EPSILON = 1e-12
 MASK_VALUE = -10000.0
 Weights = Mapping[str, Tensor]  # weights by Hugging Face's names
 Parts = Mapping[str, tuple[Tensor, Tensor]]  # weight and bias of each part of a layer
-NormKind = Literal["bert", "uer"]
 
 
 @dataclass(frozen=True)
 class LayerNorm:
-    """gamma (x - mean) / deviation + beta, in float32.
-
-    The kind "bert" divides by the root of the biased variance plus epsilon; "uer", the library of K-BERT's authors, by
-    the deviation with N - 1 plus epsilon. A checkpoint fits one kind: over 12 layers the outputs differ by thousandths.
-    """
+    """gamma (x - mean) / deviation + beta, in float32; the deviation is the root of biased variance plus epsilon."""
 
     gamma: Float[Tensor, " width"]
     beta: Float[Tensor, " width"]
-    kind: NormKind = "bert"
 
     def __call__(self, x: Float[Tensor, "real width"]) -> Float[Tensor, "real width"]:
-        if self.kind == "bert":
-            return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, EPSILON)
-        deviation, mean = torch.std_mean(x, -1, keepdim=True)
-        return self.gamma * (x - mean) / (deviation + UER_EPSILON) + self.beta
+        return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, EPSILON)
 
 
 @dataclass(frozen=True)
@@ -62,15 +52,15 @@ class Layer:
     down_norm: LayerNorm
 
     @staticmethod
-    def from_weights(parts: Parts, heads: int, norm: NormKind, dtype: torch.dtype) -> "Layer":
+    def from_weights(parts: Parts, heads: int, dtype: torch.dtype) -> "Layer":
         return Layer(
             heads,
             Matrix(*parts["qkv"], dtype),
             Matrix(*parts["out"], dtype),
-            LayerNorm(*parts["out_norm"], norm),
+            LayerNorm(*parts["out_norm"]),
             Matrix(*parts["up"], dtype),
             Matrix(*parts["down"], dtype),
-            LayerNorm(*parts["down_norm"], norm),
+            LayerNorm(*parts["down_norm"]),
         )
 
     def __call__(
@@ -97,12 +87,12 @@ class PackedBert:
 
     @staticmethod
     def from_weights(
-        weights: Weights, dtype: torch.dtype = torch.float32, heads: int = HEADS, norm: NormKind = "bert"
+        weights: Weights, dtype: torch.dtype = torch.float32, heads: int = HEADS
     ) -> "PackedBert":
         """Build the layers from weights in float32, on their device, with matrices converted to `dtype`."""
         return PackedBert(
-            LayerNorm(*norm_of_embeddings(weights), norm),
-            tuple(Layer.from_weights(parts, heads, norm, dtype) for parts in split_layers(weights)),
+            LayerNorm(*norm_of_embeddings(weights)),
+            tuple(Layer.from_weights(parts, heads, dtype) for parts in split_layers(weights)),
             dtype,
         )
 
@@ -164,5 +154,9 @@ def split_layers(weights: Weights) -> list[Parts]:
             "down_norm": read(index, "output.LayerNorm"),
         }
 
-    n_layers = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
-    return [read_layer(index) for index in range(n_layers)]
+    return [read_layer(index) for index in range(count_layers(weights))]
+
+
+def count_layers(weights: Weights) -> int:
+    """Count the layers of a BERT by its names."""
+    return len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})

@@ -20,8 +20,6 @@ from torch import Tensor
 from models.encoder.bert import (
     EPSILON,
     HEADS,
-    UER_EPSILON,
-    NormKind,
     Parts,
     Weights,
     norm_of_embeddings,
@@ -52,10 +50,10 @@ class BertGraph(Graph):
 
     queries: int | str = "query"  # rows of the bias of a text
 
-    def __init__(self, weights: Weights, heads: int = HEADS, norm: NormKind = "bert") -> None:
+    def __init__(self, weights: Weights, heads: int = HEADS) -> None:
         super().__init__()
         gamma, beta = norm_of_embeddings(weights)
-        self._width, self._heads, self._norm_kind = len(gamma), heads, norm
+        self._width, self._heads = len(gamma), heads
         self.input("embedded", "token", self._width)
         self.input("bias", "text", 1, self.queries, "slot")
         for name, *sizes in (("slots", "text", "slot"), ("places", "token"), ("rows", "row")):
@@ -91,14 +89,7 @@ class BertGraph(Graph):
 
     def norm(self, x: str, gamma: Float[Tensor, " width"], beta: Float[Tensor, " width"]) -> str:
         """Add a norm as `LayerNorm` has it."""
-        weight, bias = self.weight(gamma), self.weight(beta)
-        if self._norm_kind == "bert":
-            return self.node("LayerNormalization", x, weight, bias, epsilon=EPSILON)
-        rest = self.node("Sub", x, self.node("ReduceMean", x, self.numbers(-1)))
-        squares = self.node("ReduceSumSquare", rest, self.numbers(-1))
-        deviation = self.node("Sqrt", self.node("Mul", squares, self.number(1 / (self._width - 1))))
-        quotient = self.node("Div", rest, self.node("Add", deviation, self.number(UER_EPSILON)))
-        return self.node("Add", self.node("Mul", quotient, weight), bias)
+        return self.node("LayerNormalization", x, self.weight(gamma), self.weight(beta), epsilon=EPSILON)
 
     def attend(self, x: str, weight: Tensor, bias: Tensor) -> str:
         """Add the attention of a layer: [token width] -> [place width], for all slots below each other."""

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from models.encoder.bert import HEADS, MASK_VALUE, NormKind, PackedBert, Weights, norm_of_embeddings, unpack
+from models.encoder.bert import HEADS, MASK_VALUE, PackedBert, Weights, norm_of_embeddings, unpack
 from models.encoder.graph import BertGraph, QuickGraph, quantize
 from models.kit import engine
 
@@ -85,8 +85,8 @@ class ExactLayers(GraphLayers):
 
     dtype = torch.float32
 
-    def __init__(self, weights: Weights, heads: int = HEADS, norm: NormKind = "bert") -> None:
-        super().__init__(BertGraph(weights, heads, norm))
+    def __init__(self, weights: Weights, heads: int = HEADS) -> None:
+        super().__init__(BertGraph(weights, heads))
 
     def __call__(
         self,
@@ -106,12 +106,12 @@ class ExactLayers(GraphLayers):
 
 
 def make_layers(
-    weights: Weights, dtype: torch.dtype = torch.float32, heads: int = HEADS, norm: NormKind = "bert"
+    weights: Weights, dtype: torch.dtype = torch.float32, heads: int = HEADS
 ) -> ExactLayers | PackedBert:
     """Return the layers on the engine, or by torch where it does not run: on a GPU, and in bfloat16."""
     if engine.runs(norm_of_embeddings(weights)[0].device, dtype):
-        return ExactLayers(weights, heads, norm)
-    return PackedBert.from_weights(weights, dtype, heads, norm)
+        return ExactLayers(weights, heads)
+    return PackedBert.from_weights(weights, dtype, heads)
 
 
 def count_slots(length: int) -> int:

@@ -61,8 +61,6 @@ class MiniLM:
         self.device, self.dtype = torch.device(device), dtype
         weights = {name: value.to(self.device) for name, value in files.weights.items()}
         self.tokenizer = files.tokenizer()
-        self.tokenizer.no_padding()
-        self.tokenizer.no_truncation()
         self.max_tokens = max_tokens
         self.words = share(weights["embeddings.word_embeddings.weight"])
         self._positions = (

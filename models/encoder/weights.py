@@ -37,8 +37,11 @@ class EncoderFiles:
     tokenizer_json: bytes
 
     def tokenizer(self) -> Tokenizer:
-        """Make a new tokenizer, so that a caller may change its settings."""
-        return Tokenizer.from_buffer(self.tokenizer_json)
+        """Make a new tokenizer, which cuts nothing and pads nothing; a caller may change its settings."""
+        tokenizer = Tokenizer.from_buffer(self.tokenizer_json)
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return tokenizer
 
 
 def find() -> EncoderFiles:

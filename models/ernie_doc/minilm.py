@@ -7,9 +7,9 @@ sees what it was trained on.
 
 from collections.abc import Mapping
 
-from tokenizers import Tokenizer
 from torch import Tensor
 
+from models.encoder.bert import count_layers
 from models.encoder.weights import find
 from models.kit.checkpoint import (
     fitting,
@@ -50,24 +50,7 @@ def minilm_weights(
         tensors[f"embeddings.norms.0.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
         tensors |= {
             f"encoder.layers.{number}.{name}.{kind}": weights[f"encoder.layer.{number}.{source}.{kind}"]
-            for number in range(n_layers(weights))
+            for number in range(count_layers(weights))
             for name, source in LAYER_NAMES.items()
         }
     return fitting(tensors, expected)
-
-
-def load_tokenizer() -> Tokenizer:
-    """Return MiniLM's tokenizer, which cuts nothing and pads nothing.
-
-    Raises:
-        EncoderNotFound: MiniLM's files are not there.
-    """
-    tokenizer = find().tokenizer()
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
-
-
-def n_layers(weights: Mapping[str, Tensor]) -> int:
-    """Count the layers of a BERT by its names."""
-    return len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})

@@ -21,21 +21,8 @@ class Reading(NamedTuple):
     """The output for one segment."""
 
     states: Float[Tensor, "batch token width"]  # outputs of the last layer, rows of padding included
-    pooled: Float[Tensor, "batch width"]  # tanh(W h) of the last position, or the first
+    pooled: Float[Tensor, "batch width"]  # tanh(W h) of the last position, or the first, where [CLS] is
     memory: Float[Tensor, "layer batch slot width"]  # for the next segment; without a gradient
-
-
-class Pooler(nn.Module):
-    """Summarize a segment by its last position, or its first; classification puts [CLS] there."""
-
-    def __init__(self, config: ErnieDocConfig) -> None:
-        super().__init__()
-        self.dense = nn.Linear(config.width, config.width)
-        self._place = 0 if config.pools_first else -1
-
-    def forward(self, states: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch width"]:
-        """Return tanh(W h) of this position."""
-        return torch.tanh(self.dense(states[:, self._place]))
 
 
 class ErnieDoc(nn.Module):
@@ -45,7 +32,8 @@ class ErnieDoc(nn.Module):
         super().__init__()
         self.config = config
         self.embeddings, self.encoder = Embeddings(config), Encoder(config)
-        self.pooler, self.dropout = Pooler(config), nn.Dropout(HEAD_DROPOUT)
+        self.pooler = nn.ModuleDict({"dense": nn.Linear(config.width, config.width)})
+        self.dropout = nn.Dropout(HEAD_DROPOUT)
         if config.points:
             self.first, self.last = (nn.Linear(config.width, config.width, bias=False) for _ in range(2))
         else:
@@ -90,7 +78,8 @@ class ErnieDoc(nn.Module):
             )
         tables = self.tables() if tables is None else tables
         states, memory = self.encoder(self.embeddings.words(ids), tasks, mask, memory, tables)
-        return Reading(states, self.pooler(states), memory)
+        summary = self.pooler["dense"](states[:, 0 if self.config.pools_first else -1])
+        return Reading(states, torch.tanh(summary), memory)
 
     def class_logits(self, pooled: Float[Tensor, "batch width"]) -> Float[Tensor, "batch label"]:
         """Return the logits of the labels of segments, in float32."""

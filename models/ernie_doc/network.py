@@ -128,8 +128,12 @@ class Encoder(nn.Module):
         Returns:
             Outputs of the last layer, and the memory for the next segment in float32 and without a gradient.
         """
-        key_tasks = torch.cat([self._memory_tasks(tasks), tasks], 1)
-        bias = attention_bias(mask, self._memory_mask(memory), self.config.mask_value)
+        first = tasks[:1, :1] if self.config.shares_memory_task else tasks[:, :1]
+        key_tasks = torch.cat([first.expand(len(tasks), self.config.memory), tasks], 1)
+        memory_mask = memory.new_ones(memory.shape[1:3])
+        if self.config.mask_empty_memory:
+            memory_mask = is_written(memory).to(memory.dtype)
+        bias = attention_bias(mask, memory_mask, self.config.mask_value)
         index, next_memory = kept_index(mask, self.config), []
         for number, layer in enumerate(self.layers):
             x = layer(x, memory[number], key_tasks, bias, tables[number])
@@ -139,15 +143,6 @@ class Encoder(nn.Module):
     @property
     def _attentions(self) -> list[RelativeAttention]:
         return [cast(RelativeAttention, layer.attn) for layer in self.layers]
-
-    def _memory_tasks(self, tasks: Int[Tensor, "batch token"]) -> Int[Tensor, "batch slot"]:
-        first = tasks[:1, :1] if self.config.shares_memory_task else tasks[:, :1]
-        return first.expand(len(tasks), self.config.memory)
-
-    def _memory_mask(self, memory: Float[Tensor, "layer batch slot width"]) -> Float[Tensor, "batch slot"]:
-        if self.config.mask_empty_memory:
-            return is_written(memory).to(memory.dtype)
-        return memory.new_ones(memory.shape[1:3])
 
 
 @torch.no_grad()

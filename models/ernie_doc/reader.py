@@ -96,13 +96,6 @@ class Packing:
         return Segments(ids, torch.zeros_like(ids), mask)
 
 
-class Route(NamedTuple):
-    """The ids of the windows of a document, and the digest of the state after each."""
-
-    parts: Sequence[Int[Tensor, " _"]]
-    digests: Sequence[str]
-
-
 class Reader:
     """A model that reads documents into states, packed in one way. Thread-safe: it holds no document.
 
@@ -130,10 +123,10 @@ class Reader:
         A text that was appended to, or a part that was replaced, is read from the last state before the change. Yield
         the number of each window that was read on the way, and of each of `numbers`, with the state before it.
         """
-        route, state, place = self._route(document), self.start(), 0
+        route, state, place = list(self._route(document)), self.start(), 0
         for number in numbers:
             for number_read in reversed(range(place + 1, number + 1)):
-                snapshot = self._store and self._store.get(route.digests[number_read - 1])
+                snapshot = self._store and self._store.get(route[number_read - 1][0])
                 if snapshot:
                     state, place = snapshot, number_read
                     break
@@ -158,20 +151,22 @@ class Reader:
         with torch.inference_mode():
             return reading, self.model.span_logits(reading.states, segments.mask.to(self.device))
 
-    def _route(self, document: Document) -> Route:
+    def _route(self, document: Document) -> Iterator[tuple[str, Int[Tensor, " _"]]]:
+        """Yield the ids of each window behind the digest of the state after it."""
         parts = [document.ids[first:last] for first, last in self.packing.windows(len(document))]
-        return Route(parts, list(chain(self.origin, parts)))
+        return zip(chain(self.origin, parts), parts, strict=True)
 
-    def _continue(self, route: Route, state: State, first: int) -> Iterator[State]:
-        for number in range(first, len(route.parts)):
-            snapshot = self._store and self._store.get(route.digests[number])
-            state = snapshot or self._step(route, state, number)
-            is_last = number + 1 == len(route.parts)
+    def _continue(
+        self, route: Sequence[tuple[str, Int[Tensor, " _"]]], state: State, first: int
+    ) -> Iterator[State]:
+        for number, (digest, ids) in enumerate(route[first:], first):
+            snapshot = self._store and self._store.get(digest)
+            state = snapshot or self._step(digest, ids, state)
+            is_last = number + 1 == len(route)
             if self._store and not snapshot and (is_last or (number + 1) % self.every == 0):
                 self._store.keep({state.digest: replace(state, memory=state.memory.cpu())})
             yield state
 
-    def _step(self, route: Route, state: State, number: int) -> State:
-        segments = self.packing.pack([route.parts[number]])
-        reading = self.read_segments(segments, state.memory[:, None])
-        return State(route.digests[number], reading.memory[:, 0])
+    def _step(self, digest: str, ids: Int[Tensor, " _"], state: State) -> State:
+        reading = self.read_segments(self.packing.pack([ids]), state.memory[:, None])
+        return State(digest, reading.memory[:, 0])

@@ -16,13 +16,13 @@ from tokenizers import Tokenizer
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS, DocumentsView, Texts
 from models.encoder.minilm import MiniLM
+from models.encoder.weights import find
 from models.ernie_doc.answer import MOST_WINDOWS, Answer, AnswerRule, Progress, Second, answer_in_steps
 from models.ernie_doc.checkpoint import Checkpoint, Settings
 from models.ernie_doc.checkpoint import load as load_checkpoint
 from models.ernie_doc.cost import cost
 from models.ernie_doc.explain import describe_document, explain
 from models.ernie_doc.labelling import PAIR_SHARE, rate_answers
-from models.ernie_doc.minilm import load_tokenizer
 from models.ernie_doc.reader import Packing, Reader
 from models.ernie_doc.state import recent_states
 from models.ernie_doc.windows import Chooser
@@ -234,7 +234,7 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
         EncoderNotFound: MiniLM's tokenizer is not there.
     """
     checkpoint = load_checkpoint(folder, device, dtype)
-    tokenizer, config = checkpoint.tokenizer or load_tokenizer(), checkpoint.model.config
+    tokenizer, config = checkpoint.tokenizer or find().tokenizer(), checkpoint.model.config
     settings = checkpoint.settings
     if config.classes:  # such a model has no spans, and nothing has calibrated its head
         settings = Settings(config.segment // PAIR_SHARE, 0, 1, NO_SCALE)

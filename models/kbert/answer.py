@@ -8,7 +8,7 @@ pair ranker's log-odds plus the support that the facts, or the spans of the cont
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -44,6 +44,9 @@ CHARS_PER_RANKING = {"cpu": 1_024, "cuda": 16_384}  # characters of masked quest
 MAX_READ_CHARS = 600  # characters of a question in MiniLM: an estimate for batches, which cuts nothing
 CHECKS_PER_STEP = 8  # questions that the judge reads again before other requests have a turn
 ROWS_PER_STEP = 16  # rows that are built before other requests have a turn
+# Rows that went through the encoder together: their places among all rows, themselves, and their states, of which only
+# [CLS] and the ends of objects have theirs.
+Pass: TypeAlias = tuple[list[int], list[QuestionRow], Float[Tensor, "batch token width"]]
 
 
 @dataclass(frozen=True)
@@ -59,15 +62,6 @@ class Reading:
     @property
     def is_truncated(self) -> bool:
         return self.row is not None and self.row.row.tree.is_shortened
-
-
-@dataclass(frozen=True)
-class Pass:
-    """Rows that went through the encoder together, with their places among all rows."""
-
-    places: list[int]
-    rows: list[QuestionRow]
-    states: Float[Tensor, "batch token width"]  # only [CLS] and the ends of objects have theirs
 
 
 class CheckResult(NamedTuple):
@@ -96,10 +90,9 @@ class Answerer:
         )
         heads = self.model.heads
         options: dict[int, Options] = {}
-        for part in self._passes(rows):
-            logits = heads.point(part.states)
-            part_options = list_options(part.rows, logits, heads.rank_weight)
-            options |= zip(part.places, part_options, strict=True)
+        for places, part_rows, states in self._passes(rows):
+            part_options = list_options(part_rows, heads.point(states), heads.rank_weight)
+            options |= zip(places, part_options, strict=True)
             yield
         findings: dict[int, Finding] = {}
         for place, ask in enumerate(asks):
@@ -210,8 +203,8 @@ class Answerer:
         """Return the log-odds that each text answers its question, before support; None for one without a token."""
         rows = yield from self._rows([(ask.question, text, reading.links) for ask, reading, text in pairs])
         logits: dict[int, float] = {}
-        for part in self._passes(rows):
-            logits |= zip(part.places, self.model.heads.match(part.states[:, 0]).tolist(), strict=True)
+        for places, _, states in self._passes(rows):
+            logits |= zip(places, self.model.heads.match(states[:, 0]).tolist(), strict=True)
             yield
         return [logits.get(place) for place in range(len(pairs))]
 
@@ -270,7 +263,7 @@ class Answerer:
             is_wanted = torch.zeros_like(batch.is_real)
             for line, row in zip(is_wanted, group_rows, strict=True):
                 line[[0, *chain.from_iterable(row.objects)]] = True
-            yield Pass(places, group_rows, self.model.encoder.read(batch, is_wanted))
+            yield places, group_rows, self.model.encoder.read(batch, is_wanted)
 
 
 def _reply_from_candidates(

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.encoder.bert import HEADS, NormKind, PackedBert
+from models.encoder.bert import HEADS, PackedBert
 from models.encoder.layers import ExactLayers, make_layers
 from models.encoder.weights import share
 from models.kbert.row import Batch
@@ -30,10 +30,7 @@ class Encoder:
 
     @staticmethod
     def from_weights(
-        weights: Mapping[str, Tensor],
-        dtype: torch.dtype = torch.float32,
-        heads: int = HEADS,
-        norm: NormKind = "bert",
+        weights: Mapping[str, Tensor], dtype: torch.dtype = torch.float32, heads: int = HEADS
     ) -> "Encoder":
         """Build the encoder from a BERT's weights under Hugging Face's names.
 
@@ -49,7 +46,7 @@ class Encoder:
             share(weights["embeddings.word_embeddings.weight"]),
             weights["embeddings.position_embeddings.weight"],
             torch.cat([torch.zeros_like(types[:1]), types]),
-            make_layers(weights, dtype, heads, norm),
+            make_layers(weights, dtype, heads),
         )
 
     @property

@@ -58,13 +58,8 @@ def explain(ask: Ask, reading: Reading, reply: Reply, without: Sequence[Reply]) 
                 "text": ask.question[link.start : link.end],
                 "chosen": link.entity.id,
                 "others": [
-                    {
-                        "id": other.entity.id,
-                        "label": other.entity.label,
-                        "fit": round(other.fit, 4),
-                        "degree": other.entity.degree,
-                    }
-                    for other in link.other_entities[:MAX_ENTRIES]
+                    {"id": other.id, "label": other.label, "fit": round(fit, 4), "degree": other.degree}
+                    for other, fit in link.other_entities[:MAX_ENTRIES]
                 ],
             }
             for link in reading.links

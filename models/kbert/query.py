@@ -112,19 +112,11 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class OtherEntity:
-    """Another entity that the name could mean."""
-
-    entity: Entity
-    fit: float
-
-
-@dataclass(frozen=True)
 class Link:
     """A mention with the entity that it is taken for.
 
-    Its `fit` is the best rank of the entity's relations; `other_entities` are the others of that name, the best
-    first.
+    Its `fit` is the best rank of the entity's relations; `other_entities` are the others of that name with theirs, the
+    best first.
     """
 
     start: int
@@ -132,7 +124,7 @@ class Link:
     entity: Entity
     fit: float
     relations: tuple[HungRelation, ...]
-    other_entities: tuple[OtherEntity, ...]
+    other_entities: tuple[tuple[Entity, float], ...]
     left_out: tuple[LeftOut, ...]
 
 
@@ -186,6 +178,6 @@ def _link(mention: Mention, ranks: Ranks, max_relations: int) -> Link:
         entity,
         fits[entity.id],
         tuple(HungRelation(entity, values, ranks[values[0].label]) for values in groups[:max_relations]),
-        tuple(OtherEntity(other, fits[other.id]) for other in rest),
+        tuple((other, fits[other.id]) for other in rest),
         tuple(left_out),
     )

@@ -104,7 +104,6 @@ class QuestionRow:
     """A question with its facts as a row, alone or beside a second text."""
 
     row: Row
-    second: str | None
     relations: tuple[HungRelation, ...]  # relations that are read, in the order of branches 1, 2, ..
 
     @cached_property
@@ -144,7 +143,7 @@ def build_row(
     row = lay_out(tree, second is not None)
     all_relations = [relation for link in links for relation in link.relations]
     relations = tuple(all_relations[branch.number] for branch in tree.branches)
-    return QuestionRow(row, second, relations)
+    return QuestionRow(row, relations)
 
 
 @dataclass(frozen=True)

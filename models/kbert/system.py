@@ -18,14 +18,14 @@ from models.kbert.checkpoint import load as load_model
 from models.kbert.cost import cost
 from models.kbert.explain import explain_replies
 from models.memory import Views
-from models.packs.pack import pack_probes
+from models.packs.pack import PackProbes
 from models.reading.checkpoint import load as load_reader
 from models.reading.reader import Reader
 from models.steps import Steps, finish
-from models.system import Ask, Bundle, Input, Probes, Reply, Side
+from models.system import Ask, Bundle, Input, Reply, Side
 
 
-class KbertSystem:
+class KbertSystem(PackProbes):
     """The default checkpoint, reading the graph."""
 
     name = "kbert"
@@ -36,10 +36,6 @@ class KbertSystem:
     def __init__(self, model: Model, reader: Reader) -> None:
         self.model, self.reader = model, reader
         self._answerer = Answerer(model, reader)
-
-    @property
-    def probes(self) -> Probes:
-        return pack_probes()
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
         """Answer from the mentions of the asks, which were read from the views already."""

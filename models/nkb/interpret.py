@@ -23,27 +23,20 @@ TOP, WORDS = 5, 3  # slots in an explanation, and words of each
 
 
 @dataclass(frozen=True)
-class Tokens:
-    """Most probable tokens, best first."""
-
-    ids: Int[Tensor, "*row k"]
-    probabilities: Float[Tensor, "*row k"]
-
-
-@dataclass(frozen=True)
 class Contribution:
     """One slot's part in an answer's first token."""
 
     slot: int  # its number
     weight: float  # its weight w'
-    tokens: Tokens  # tokens that its value raises
+    tokens: tuple[int, ...]  # tokens that its value raises, the most probable first
     logit_change: float  # change of the first token's logit when the slot is silenced
 
 
-def value_tokens(values: Float[Tensor, "*row d"], embedding: Float[Tensor, "token d"], k: int) -> Tokens:
-    """Return the k tokens that each value row raises most (eq. 11)."""
-    top = torch.softmax(values @ embedding.t(), -1).topk(k, -1)
-    return Tokens(top.indices, top.values)
+def value_tokens(
+    values: Float[Tensor, "*row d"], embedding: Float[Tensor, "token d"], k: int
+) -> Int[Tensor, "*row k"]:
+    """Return the k tokens that each value row raises most (eq. 11), the most probable first."""
+    return torch.softmax(values @ embedding.t(), -1).topk(k, -1).indices
 
 
 @torch.no_grad()
@@ -80,14 +73,9 @@ def contributions(
     active = [slot for slot, w in zip(order.indices.tolist(), order.values.tolist(), strict=True) if w > 0]
     without = x - weights[active, None] * slots.acting(stored_rows[active])
     change = decoder.head(without)[:, token] - decoder.head(x)[token]
-    words = value_tokens(slots.acting(stored_rows[active]), decoder.embedding, k)
+    tokens = value_tokens(slots.acting(stored_rows[active]), decoder.embedding, k).tolist()
     return [
-        Contribution(
-            slot,
-            float(weights[slot]),
-            Tokens(words.ids[place], words.probabilities[place]),
-            float(change[place]),
-        )
+        Contribution(slot, float(weights[slot]), tuple(tokens[place]), float(change[place]))
         for place, slot in enumerate(active)
     ]
 
@@ -116,7 +104,7 @@ def explain(
             {
                 "slot": slot.slot,
                 "weight": round(slot.weight, 4),
-                "words": [reader.say([token]) for token in slot.tokens.ids.tolist()],
+                "words": [reader.say([token]) for token in slot.tokens],
                 "logit_change_without": round(slot.logit_change, 4),
             }
             for slot in slots

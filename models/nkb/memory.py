@@ -7,7 +7,7 @@ Dai et al., Neural Knowledge Bank (arXiv:2208.00399). The rows of an edit follow
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 from torch import Tensor
@@ -22,6 +22,9 @@ from models.scope.wordings.table import WordingTable
 from models.versioned_blocks import Prefix
 
 BANK = "nkb/bank"
+# Blocks, the number of gated edits among them, and of the tokens of their answers.
+GatedCount: TypeAlias = tuple[Prefix[Block], int, int]
+NO_BLOCKS: GatedCount = Prefix([]), 0, 0
 
 
 class BankOptions(Options):
@@ -42,15 +45,6 @@ class BankView:
     surgery_edits: Mapping[tuple[int, int], tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class GatedCount:
-    """The number of gated edits among some blocks, and of the tokens of their answers."""
-
-    blocks: Prefix[Block]
-    n_gated: int
-    n_tokens: int
-
-
 class BankMemory:
     """The bank of one checkpoint.
 
@@ -65,7 +59,7 @@ class BankMemory:
         self.name = name
         self._reader, self._reads = reader, reads
         self._wordings = WordingTable(reader.scope.judge, reader.device)
-        self._last_count = GatedCount(Prefix([]), 0, 0)
+        self._last_count = NO_BLOCKS
 
     @cached_property
     def base(self) -> Image:
@@ -93,21 +87,20 @@ class BankMemory:
     def view(self, image: Image) -> BankView:
         blocks: Sequence[Block] = image.ordered_blocks
         moved_rows: Sequence[Block] = ()
-        if self._count(image).n_gated < len(blocks):
+        if self._count(image)[1] < len(blocks):
             moved_rows = [block for block in blocks if block.kind == "value"]
             blocks = [block for block in blocks if block.kind == "gated"]
         return BankView(self._wordings.view(blocks), *value_rows(moved_rows, self._reader.device))
 
     def usage(self, image: Image) -> Usage:
-        count = self._count(image)
-        return Usage(count.n_tokens + len(image.blocks) - count.n_gated, None)
+        _, n_gated, n_tokens = self._count(image)
+        return Usage(n_tokens + len(image.blocks) - n_gated, None)
 
     def _count(self, image: Image) -> GatedCount:
         """Count the gated edits of an image, from the last count if the image only adds blocks to that one's."""
         blocks, last = image.ordered_blocks, self._last_count
-        if not blocks.starts_with(last.blocks):
-            last = GatedCount(Prefix([]), 0, 0)
-        gated = [block for block in blocks[len(last.blocks) :] if block.kind == "gated"]
-        n_tokens = sum(block.parts["tokens"].shape[0] for block in gated)
-        count = self._last_count = GatedCount(blocks, last.n_gated + len(gated), last.n_tokens + n_tokens)
+        last_blocks, n_gated, n_tokens = last if blocks.starts_with(last[0]) else NO_BLOCKS
+        gated = [block for block in blocks[len(last_blocks) :] if block.kind == "gated"]
+        n_tokens += sum(block.parts["tokens"].shape[0] for block in gated)
+        count = self._last_count = blocks, n_gated + len(gated), n_tokens
         return count

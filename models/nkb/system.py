@@ -21,7 +21,7 @@ from models.nkb.memory import BANK, BankMemory, BankOptions, BankView
 from models.nkb.overlay import Overlay, same_rows
 from models.nkb.reader import DEFAULT, ReadCache, Reader
 from models.nkb.surgery import rests_on
-from models.packs.pack import pack_probes
+from models.packs.pack import PackProbes
 from models.scope.active import Match
 from models.scope.change import Change
 from models.scope.literals import digest_wordings
@@ -33,7 +33,6 @@ from models.system import (
     Ask,
     Bundle,
     Input,
-    Probes,
     Reply,
     Side,
 )
@@ -41,7 +40,7 @@ from models.system import (
 MAX_TOKENS = 48  # tokens of an answer of the base; an edit's answer may be longer
 
 
-class NkbSystem(Router):
+class NkbSystem(Router, PackProbes):
     """A checkpoint with its editable bank."""
 
     inputs: frozenset[Input] = frozenset()
@@ -53,10 +52,6 @@ class NkbSystem(Router):
         self.memories = (memory,)
         self._reads = reads or ReadCache(reader)
         super().__init__(reader.scope, self._reads.readings, memory)
-
-    @property
-    def probes(self) -> Probes:
-        return pack_probes()
 
     @torch.inference_mode()
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:

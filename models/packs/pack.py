@@ -261,11 +261,20 @@ def _probes(
 
 
 @lru_cache(1)  # systems of one process are trained on one pack
-def pack_probes(folder: Path = WORLD) -> Probes:
+def pack_probes() -> Probes:
     """Read the whole pack. PackError: the pack is damaged."""
-    pack = Pack.load(folder)
+    pack = Pack.load(WORLD)
     return Probes(
         core=tuple(probe.question for probe in pack.probes),
         training=tuple(item.relation.question(item.subject.label) for item in pack.items()),
         templates=tuple((*relation.held_out, *relation.phrasings) for relation in pack.relations.values()),
     )
+
+
+class PackProbes:
+    """A system that was trained on the pack, whose questions are its probes."""
+
+    @property
+    def probes(self) -> Probes:
+        """Return the questions of the pack."""
+        return pack_probes()

@@ -14,7 +14,7 @@ import torch
 from models.graph.memory import GRAPH, graph_memory
 from models.graph.neighbours import Reach
 from models.memory import Views
-from models.packs.pack import pack_probes
+from models.packs.pack import PackProbes
 from models.relational.answer import NO_RULES, Answerer, Reading, Sources
 from models.relational.checkpoint import DEFAULT, Model
 from models.relational.checkpoint import load as load_model
@@ -22,10 +22,10 @@ from models.relational.cost import cost
 from models.relational.explain import explain
 from models.relational.memory import PROGRAM, rule_memory
 from models.relational.subgraph import EntityNeighbours, build_subgraph
-from models.system import Ask, Bundle, Input, Probes, Reply, Side
+from models.system import Ask, Bundle, Input, Reply, Side
 
 
-class RelationalSystem:
+class RelationalSystem(PackProbes):
     """A trained reader over the graph, within the rules."""
 
     name = "relational"
@@ -38,11 +38,6 @@ class RelationalSystem:
         self._answerer = Answerer(model)
         config = model.config
         self.reach = Reach(config.hops, config.fan_out, config.max_nodes, config.fan_in)
-
-    @property
-    def probes(self) -> Probes:
-        """Return the questions of the pack."""
-        return pack_probes()
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
         """Answer from the entities that the questions name and from those around them."""

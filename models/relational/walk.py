@@ -7,12 +7,17 @@ that "the languages of the neighbours" is one walk. Its weight is the product of
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
 from models.relational.network import FIRST_LABEL, NULL, STAY, Reading, RelationalNetwork
 from models.relational.subgraph import Subgraph
+
+# A walk at one hop, averaged over the nodes at which it stands: the weights of the relations of each label, of ending
+# here, and of no fact being the one that is asked for.
+Spread: TypeAlias = tuple[Mapping[str, float], float, float]
 
 
 @dataclass(frozen=True)
@@ -117,18 +122,18 @@ class Searcher:
     def _hop(self, hop: int, fronts: Sequence[_Front]) -> list[_Front]:
         """Take every walk one hop on, and note those that end or break."""
         next_fronts: dict[int, list[_Front]] = defaultdict(list)
-        for front, (spread, values) in zip(fronts, self._attend(hop, fronts), strict=True):
+        for front, ((labels, stay, null), values) in zip(fronts, self._attend(hop, fronts), strict=True):
             walk, field = front.walk, self._fields[front.question]
             if hop:
-                self._finished[front.question].append(replace(walk, weight=walk.weight * spread.stay))
-            self._broken[front.question].append(replace(walk, weight=walk.weight * spread.null))
-            for longer in _grow(walk, field, spread):
+                self._finished[front.question].append(replace(walk, weight=walk.weight * stay))
+            self._broken[front.question].append(replace(walk, weight=walk.weight * null))
+            for longer in _grow(walk, field, labels, null):
                 row = self._labels.rows[longer.steps[-1].label] - FIRST_LABEL
                 next_fronts[front.question].append(_Front(front.question, longer, values[row]))
         groups = [sorted(group, key=lambda front: -front.walk.weight) for group in next_fronts.values()]
         return [front for group in groups for front in group[: self._network.config.beams]]
 
-    def _attend(self, hop: int, fronts: Sequence[_Front]) -> list[tuple["Spread", Tensor]]:
+    def _attend(self, hop: int, fronts: Sequence[_Front]) -> list[tuple[Spread, Tensor]]:
         """Return how each walk spreads, and the value that each label would carry on."""
         if not fronts:
             return []
@@ -159,35 +164,26 @@ class Searcher:
         return allowed
 
 
-@dataclass(frozen=True)
-class Spread:
-    """The spread of a walk at one hop, averaged over the nodes at which it stands."""
-
-    labels: Mapping[str, float]  # weight of the relations of each label
-    stay: float  # weight of ending here
-    null: float  # weight of no fact being the one that is asked for
-
-
 def _average(field: Field, nodes: Sequence[int], rows: Tensor, labels: Labels) -> Spread:
     weights: dict[str, float] = defaultdict(float)
     for node, row in zip(nodes, rows, strict=True):
         for label in field.options(node):
             weights[label] += float(row[labels.rows[label]]) / len(nodes)
-    return Spread(weights, float(rows[:, STAY].mean()), float(rows[:, NULL].mean()))
+    return weights, float(rows[:, STAY].mean()), float(rows[:, NULL].mean())
 
 
-def _grow(walk: Walk, field: Field, spread: Spread) -> list[Walk]:
+def _grow(walk: Walk, field: Field, weights: Mapping[str, float], null: float) -> list[Walk]:
     """Return the walk with each relation that it may take next."""
     edges: dict[str, list[int]] = defaultdict(list)
     for node in walk.nodes:
         for label, places in field.options(node).items():
             edges[label] += places
-    rivals = sorted(spread.labels.items(), key=lambda pair: (-pair[1], pair[0]))
+    rivals = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))
     walks = []
     for label, weight in rivals:
         places = tuple(edges[label])
         other_rivals = tuple(rival for rival in rivals if rival[0] != label)
-        step = Step(label, places, weight, spread.null, other_rivals)
+        step = Step(label, places, weight, null, other_rivals)
         nodes = tuple(dict.fromkeys(field.graph.edges[place].target for place in places))
         walks.append(replace(walk, steps=(*walk.steps, step), nodes=nodes, weight=walk.weight * weight))
     return walks

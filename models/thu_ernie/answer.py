@@ -29,7 +29,7 @@ from models.thu_ernie.entities.table import EntityView
 from models.thu_ernie.finder import RowFinder
 from models.thu_ernie.links import LinkedMention, LinkedQuestion, link_question
 from models.thu_ernie.reader import Model
-from models.thu_ernie.row import MaskedRow, cut, lay_mask
+from models.thu_ernie.row import Row, cut, lay_mask
 
 NO_ENTITY = Reason("no_entity", "The question names no entity that has a row.")
 NO_CANDIDATES = Reason("no_candidates", "None of the possible answers has a row to compare with.")
@@ -45,7 +45,7 @@ class Draft:
     linking: LinkedQuestion  # what it mentions
     kind: str  # name of the scale of its answers
     choices: tuple[Choice, ...]  # what each mask is aligned with; none: all known answers
-    masks: tuple[MaskedRow, ...]  # a row for each subject, or one without any
+    masks: tuple[Row, ...]  # a row for each subject, or one without any
     truncated: bool
     finder: RowFinder
 

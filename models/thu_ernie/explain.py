@@ -9,7 +9,6 @@ from models.memory import Views
 from models.thu_ernie.answer import Aligner, Reading, fact_rows
 from models.thu_ernie.candidates import NO_ANSWER
 from models.thu_ernie.links import LinkedQuestion, without
-from models.thu_ernie.row import Row
 
 MAX_ENTRIES = 16  # entries of each list
 NO_ROW = "neither the table nor the graph gives a row of it"
@@ -17,7 +16,7 @@ NO_ROW = "neither the table nor the graph gives a row of it"
 
 def explain(aligner: Aligner, reading: Reading, views: Views) -> dict[str, Any]:
     """Explain an answer by entities."""
-    row = reading.masks[0].row
+    row = reading.masks[0]
     exclusions = [*reading.linking.rejections, *row.rejections]
     return {
         "kind": reading.kind,
@@ -62,10 +61,9 @@ def _tokens(reading: Reading) -> list[int | None]:
     """Return the place of the token that carries each mention; None where its row carries none."""
     if not reading.linking.subjects:
         return []
-    rows: list[Row] = [mask.row for mask in reading.masks]
     return [
         next((place for place, link in sorted(row.links.items()) if link == mention.link), None)
-        for row, mention in zip(rows, reading.linking.subjects, strict=True)
+        for row, mention in zip(reading.masks, reading.linking.subjects, strict=True)
     ]
 
 

@@ -5,7 +5,6 @@ over its facts, the least-squares solution of them all. An object without a row 
 it is. A row is named by the entity, a literal value by its text, a relation by the id under which a graph describes it.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -48,7 +47,8 @@ class RowFinder:
         """Return the row of an entity; it follows from the facts if the entity has none or the graph edits them."""
         row = self.find(entity.id)
         if row is None:
-            return self._mean(self._solve(fact) for fact in entity.facts)
+            solutions = [vector for vector in map(self._solve, entity.facts) if vector is not None]
+            return FoundRow(torch.stack(solutions).mean(0), "neighbours") if solutions else None
         solve = self.view.solve_edited
         vector = solve(entity) if solve is not None and not row.edit else None
         return row if vector is None else FoundRow(vector, "facts")
@@ -63,8 +63,3 @@ class RowFinder:
         """Return o - r of a fact; None if one of both has no row."""
         object, step = self.find(row_name(fact.object, fact.object_id)), self.find(RELATION + fact.relation)
         return None if object is None or step is None else object.vector - step.vector
-
-    @staticmethod
-    def _mean(vectors: Iterable[Tensor | None]) -> FoundRow | None:
-        solutions = [vector for vector in vectors if vector is not None]
-        return FoundRow(torch.stack(solutions).mean(0), "neighbours") if solutions else None

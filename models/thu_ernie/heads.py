@@ -7,7 +7,7 @@ The words under which a module stands are the authors' keys.
 from collections import OrderedDict
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from models.encoder.bert import EPSILON
@@ -36,8 +36,9 @@ class ErnieAnswers(nn.Module):
         self.cls = nn.ModuleDict({"predictions_ent": alignment})
         self.cls.apply(self.bert.initialise)
 
-    def query(self, batch: Batch, places: Int[Tensor, " batch"]) -> Float[Tensor, "batch entity"]:
-        """Return the vector that the alignment head compares with rows, at one place of each text, by a dot product."""
+    def query(self, batch: Batch) -> Float[Tensor, "batch entity"]:
+        """Return the vector of each mask, the last token but one, which is compared with rows by a dot product."""
+        places = batch.is_real.sum(1) - 2
         states = self.bert(batch)[torch.arange(len(places)), places]
         query: Tensor = self.get_submodule("cls.predictions_ent.transform")(states[:, None])
         return query[:, 0]

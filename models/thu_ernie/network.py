@@ -63,22 +63,6 @@ class Embeddings(nn.Module):
         return state
 
 
-class Encoder(nn.Module):
-    """All layers, in the order that the configuration gives."""
-
-    def __init__(self, config: ErnieConfig) -> None:
-        super().__init__()
-        self.layer = nn.ModuleList(Layer(config, kind) for kind in config.kinds)
-
-    def forward(
-        self, x: Float[Tensor, "batch token width"], y: Float[Tensor, "batch token entity"], masks: Masks
-    ) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield the states of tokens and of entities after each layer."""
-        for layer in self.layer:
-            x, y = layer(x, y, masks)
-            yield x, y
-
-
 class Ernie(nn.Module):
     """The network. Its state dict has the authors' keys without `bert.`."""
 
@@ -86,7 +70,7 @@ class Ernie(nn.Module):
         super().__init__()
         self.config = config
         self.embeddings = Embeddings(config)
-        self.encoder = Encoder(config)
+        self.encoder = nn.ModuleDict({"layer": nn.ModuleList(Layer(config, kind) for kind in config.kinds)})
         self.pooler = nn.ModuleDict({"dense": nn.Linear(config.width, config.width)})
         self.apply(self.initialise)
 
@@ -108,7 +92,10 @@ class Ernie(nn.Module):
             )
         tokens = self.embeddings(batch.ids, batch.segments)
         masks = Masks.of(batch.is_real, batch.is_linked, tokens.dtype)
-        yield from self.encoder(tokens, batch.entities.to(tokens.dtype), masks)
+        entities = batch.entities.to(tokens.dtype)
+        for layer in self.encoder["layer"].children():
+            tokens, entities = layer(tokens, entities, masks)
+            yield tokens, entities
 
     def initialise(self, module: nn.Module) -> None:
         """Draw the weights of a new module as BERT does; norms keep torch's ones and zeros."""

@@ -17,7 +17,7 @@ from models.kit.batching import by_length
 from models.kit.text import WordPieces
 from models.thu_ernie.entities.table import EntityTable, EntityView
 from models.thu_ernie.heads import ErnieAnswers
-from models.thu_ernie.row import MaskedRow, Row, collate
+from models.thu_ernie.row import Row, collate
 
 TOKENS_PER_PASS = {"cpu": 1_024, "cuda": 16_384}
 Vectors: TypeAlias = Mapping[str, Float[Tensor, " size"]]
@@ -56,16 +56,15 @@ class Model:
         return next(self.network.parameters()).device
 
     @torch.inference_mode()
-    def query(self, masks: Sequence[MaskedRow], vectors: Sequence[Vectors]) -> Float[Tensor, "row size"]:
+    def query(self, masks: Sequence[Row], vectors: Sequence[Vectors]) -> Float[Tensor, "row size"]:
         """Return the vector of each mask, with the rows of its links, in float32 on the CPU."""
         size, padding = self.network.config.entity_size, self.vocabulary.padding
         queries = torch.zeros(len(masks), size)
-        rows, rows_by_name = _tell_apart([mask.row for mask in masks], vectors)
+        rows, rows_by_name = _tell_apart(masks, vectors)
         budget = TOKENS_PER_PASS[self.device.type]
         for places in by_length([len(row.tokens) for row in rows], budget):
             batch = collate([rows[place] for place in places], rows_by_name, size, padding, self.device)
-            columns = torch.tensor([masks[place].place for place in places], device=self.device)
-            queries[places] = self.network.query(batch, columns).float().cpu()
+            queries[places] = self.network.query(batch).float().cpu()
         return queries
 
     def rows_of_answers(self, view: EntityView) -> Float[Tensor, "answer size"]:
@@ -80,7 +79,7 @@ class Model:
 
     @cached_property
     def _base_rows(self) -> Float[Tensor, "answer size"]:
-        numbers = [self.table.names.row_of(name) for name in self.answers.values()]
+        numbers = [self.table.row_of(name) for name in self.answers.values()]
         return self.table.look_up(torch.tensor(numbers, dtype=torch.long))
 
 

@@ -50,14 +50,6 @@ class Row:
         return rows
 
 
-@dataclass(frozen=True)
-class MaskedRow:
-    """A question with a mask, at some place, where its answer would stand."""
-
-    row: Row
-    place: int
-
-
 def cut(text: AlignedText, n_tokens: int) -> tuple[AlignedText, bool]:
     """Return the first tokens of a text with the links on them, and whether any token is left out."""
     if len(text.pieces) <= n_tokens:
@@ -67,13 +59,13 @@ def cut(text: AlignedText, n_tokens: int) -> tuple[AlignedText, bool]:
     return AlignedText(text.pieces[:n_tokens], links, (*text.rejections, *lost_links)), True
 
 
-def lay_mask(question: AlignedText, subject: Link | None, vocabulary: WordPieces) -> MaskedRow:
-    """Lay out a question, cut, and the mask of its answer.
+def lay_mask(question: AlignedText, subject: Link | None, vocabulary: WordPieces) -> Row:
+    """Lay out a question, cut, and the mask of its answer, which is the last token but one.
 
     The mask carries the row of the mention that the question is about, if there is one.
     """
     mask = AlignedText((vocabulary.tag(MASK),), {} if subject is None else {0: subject})
-    return MaskedRow(Row.of([question, mask], vocabulary), len(question.pieces) + 2)
+    return Row.of([question, mask], vocabulary)
 
 
 def collate(

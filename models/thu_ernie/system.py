@@ -15,10 +15,10 @@ from models.graph.base import Base
 from models.graph.memory import GRAPH, graph_memory
 from models.graph.statement import RELATION
 from models.memory import Views
-from models.packs.pack import pack_probes
+from models.packs.pack import PackProbes
 from models.reading.checkpoint import load as load_reader
 from models.reading.reader import Reader
-from models.system import Ask, Bundle, Input, Probes, Reply, Side
+from models.system import Ask, Bundle, Input, Reply, Side
 from models.thu_ernie.answer import Aligner
 from models.thu_ernie.checkpoint import DEFAULT
 from models.thu_ernie.checkpoint import load as load_model
@@ -30,7 +30,7 @@ from models.thu_ernie.explain import explain
 from models.thu_ernie.reader import Model
 
 
-class ThuErnieSystem:
+class ThuErnieSystem(PackProbes):
     """A checkpoint that was trained to answer, and the reader of contexts. Thread-safe."""
 
     name = "thu-ernie"
@@ -41,11 +41,6 @@ class ThuErnieSystem:
     def __init__(self, model: Model, reader: Reader) -> None:
         self.model, self.reader = model, reader
         self._aligner = Aligner(model)
-
-    @property
-    def probes(self) -> Probes:
-        """Return the questions of the pack."""
-        return pack_probes()
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
         """Answer from the context if there is one, otherwise from entities."""

@@ -12,12 +12,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from models.encoder.graph import BertGraph
+from models.encoder.layers import ExactLayers, GraphLayers
 from models.kbert.encoder import Encoder
 from models.kbert.row import Batch, Row, collate, lay_out
 from models.kbert.tree import grow
 from models.kit.text import CLS, MASK, PAD, SEP, UNK, Piece, Word
 
 TAGS = (PAD, UNK, CLS, SEP, MASK, "[ENT]", "[SUB]", "[PRE]", "[OBJ]")  # never split, never a subject
+UER_EPSILON = 1e-6
 Kind = Literal["single", "pair", "tagging"]
 Pooling = Literal["first", "mean", "max", "last"]
 Triple = tuple[str, str, str]
@@ -104,8 +107,27 @@ def collate_as_authors(rows: Sequence[Row], padding: int, length: int, kind: Kin
 def load_encoder(weights: Mapping[str, Tensor], heads: int) -> Encoder:
     """The served encoder with UER's weights, norms and segment table, whose row 0 of padding is not zero."""
     tensors = rename(weights)
-    encoder = Encoder.from_weights({**tensors, SEGMENTS: tensors[SEGMENTS][1:]}, heads=heads, norm="uer")
-    return replace(encoder, segments=tensors[SEGMENTS])
+    encoder = Encoder.from_weights({**tensors, SEGMENTS: tensors[SEGMENTS][1:]}, heads=heads)
+    return replace(encoder, segments=tensors[SEGMENTS], bert=UerLayers(tensors, heads))
+
+
+class UerGraph(BertGraph):
+    """Layers with the norm of UER, the library of K-BERT's authors, over 12 of which outputs differ by thousandths."""
+
+    def norm(self, x: str, gamma: Tensor, beta: Tensor) -> str:
+        """Add a norm that divides by the deviation with N - 1, plus epsilon."""
+        rest = self.node("Sub", x, self.node("ReduceMean", x, self.numbers(-1)))
+        squares = self.node("ReduceSumSquare", rest, self.numbers(-1))
+        deviation = self.node("Sqrt", self.node("Mul", squares, self.number(1 / (len(gamma) - 1))))
+        quotient = self.node("Div", rest, self.node("Add", deviation, self.number(UER_EPSILON)))
+        return self.node("Add", self.node("Mul", quotient, self.weight(gamma)), self.weight(beta))
+
+
+class UerLayers(ExactLayers):
+    """The layers of `UerGraph`."""
+
+    def __init__(self, weights: Mapping[str, Tensor], heads: int) -> None:
+        GraphLayers.__init__(self, UerGraph(weights, heads))
 
 
 def rename(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

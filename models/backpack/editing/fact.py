@@ -68,8 +68,8 @@ def spell_answer(reader: Reader, change: AnswerChange) -> list[int]:
 def read_rows(block: Block, device: torch.device) -> tuple[list[int], FactRows]:
     """Return the answer's tokens and the rows that a block stores."""
     tensors = block.tensors
-    rows = FactRows.of(*(tensors[name].to(device) for name in ("tokens", "weights", "pushes")))
-    return tensors["answer"].tolist(), rows
+    solution = Solution(*(tensors[name].to(device) for name in ("tokens", "weights", "pushes")))
+    return tensors["answer"].tolist(), solution.rows
 
 
 def _find_least_lead(

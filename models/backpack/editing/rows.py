@@ -39,15 +39,6 @@ class FactRows:
     tokens: Int[Tensor, " token"]  # ascending
     values: Float[Tensor, "token sense width"]  # addition to each of their senses
 
-    @staticmethod
-    def of(
-        tokens: Int[Tensor, " token"],
-        weights: Float[Tensor, "token sense step"],
-        pushes: Float[Tensor, "step width"],
-    ) -> "FactRows":
-        """Build rows from the tensors of a block."""
-        return FactRows(tokens, weights @ pushes)
-
     def look_up(self, ids: Int[Tensor, " place"]) -> Float[Tensor, "place sense width"]:
         """Return the additions to the senses of each of these tokens; zero for tokens without rows."""
         rows = torch.searchsorted(self.tokens, ids).clamp(max=len(self.tokens) - 1)
@@ -72,7 +63,7 @@ class Solution:
     @property
     def rows(self) -> FactRows:
         """The rows."""
-        return FactRows.of(self.tokens, self.weights, self.pushes)
+        return FactRows(self.tokens, self.weights @ self.pushes)
 
 
 @dataclass(frozen=True)

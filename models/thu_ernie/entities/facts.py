@@ -130,12 +130,10 @@ class FactSolver:
         return self._rows(names[:MAX_CANDIDATES]) if names else objects[relation]
 
     def _has(self, name: str) -> bool:
-        return self.table.names.row_of(name) != NO_ENTITY
+        return self.table.row_of(name) != NO_ENTITY
 
     def _row(self, name: str) -> Float[Tensor, " size"]:
         return self._rows([name])[0]
 
     def _rows(self, names: Sequence[str]) -> Float[Tensor, "name size"]:
-        return self.table.look_up(
-            torch.tensor([self.table.names.row_of(name) for name in names], dtype=torch.long)
-        )
+        return self.table.look_up(torch.tensor([self.table.row_of(name) for name in names], dtype=torch.long))

@@ -118,7 +118,7 @@ class EntityMemory(UnionMemory):
             parsed_rows = self._rows_by_digest.get(block.sha256) or read_block(block)
             rows_by_digest[block.sha256] = parsed_rows
             for entity, vector in parsed_rows.items():
-                row = self.table.names.row_of(entity) or new.setdefault(entity, len(self.table) + len(new))
+                row = self.table.row_of(entity) or new.setdefault(entity, len(self.table) + len(new))
                 vectors[row], edits[row] = vector, block.edit
         self._rows_by_digest = rows_by_digest
         return EntityView(self.table, vectors, new, edits, self._solve_edited)
@@ -141,7 +141,7 @@ class EntityMemory(UnionMemory):
             row = self._copy(fields.copy_of) if fields.vector is None else self._check_vector(fields)
             names = to_tensor(json.dumps([fields.entity]))
             block = Block.of(key, 0, ROWS, {"entities": names, "rows": row[None]})
-        is_new = self.table.names.row_of(fields.entity) == NO_ENTITY
+        is_new = self.table.row_of(fields.entity) == NO_ENTITY
         return Material(change.id, ROWS, block, {"rows": 1, "new": [fields.entity] if is_new else []})
 
     def _check_vector(self, fields: RowsFields) -> Float[Tensor, " size"]:
@@ -155,7 +155,7 @@ class EntityMemory(UnionMemory):
         raise EditRefused("invalid_vector", f"the row of {fields.entity} has {fault}")
 
     def _copy(self, source: str | None) -> Float[Tensor, " size"]:
-        row = self.table.names.row_of(source or "")
+        row = self.table.row_of(source or "")
         if row == NO_ENTITY:
             detail = f"the table has no row of {source}: check the id, or give a vector"
             raise EditRefused("unknown_entity", detail)

@@ -43,30 +43,6 @@ def row_name(text: str, object_id: str) -> str:
     return object_id or TEXT + text
 
 
-@dataclass(frozen=True, eq=False)
-class EntityNames:
-    """The index of names. Thread-safe."""
-
-    hashes: NDArray[np.int64]
-    rows: NDArray[np.int32]
-
-    @staticmethod
-    def open(path: Path) -> "EntityNames":
-        """Read the index of a file; raise CheckpointError if it is none."""
-        try:
-            arrays = load_file(path)
-            return EntityNames(arrays["hash"], arrays["row"])
-        except (OSError, SafetensorError, KeyError) as cause:
-            raise _damage(path, cause) from cause
-
-    def row_of(self, name: str) -> int:
-        """Return the row of an entity, NO_ENTITY where no row has this name."""
-        value = hash_of(name)
-        place = int(np.searchsorted(self.hashes, value))
-        is_found = place < len(self.hashes) and self.hashes[place] == value
-        return int(self.rows[place]) if is_found else NO_ENTITY
-
-
 def hash_of(name: str) -> int:
     """Return the 64 bits by which names are sorted."""
     data = name.encode(errors="surrogatepass")
@@ -139,8 +115,8 @@ class EntityTable:
     Its digest is that of its files as SHA256SUMS lists them; `read_verified` compares it with the files themselves.
     """
 
-    def __init__(self, rows: NDArray[np.float32], names: EntityNames, digest: str) -> None:
-        self._rows, self.names, self.digest = rows, names, digest
+    def __init__(self, rows: NDArray[np.float32], index: Mapping[str, NDArray[Any]], digest: str) -> None:
+        self._rows, self._hashes, self._numbers, self.digest = rows, index["hash"], index["row"], digest
 
     @staticmethod
     def open(folder: Path, size: int) -> "EntityTable":
@@ -157,7 +133,10 @@ class EntityTable:
                 f"{folder / ROWS} has vectors of {rows.shape[1]} numbers and the model reads {size}: take the table "
                 "that the model was trained with"
             )
-        return EntityTable(rows, EntityNames.open(folder / NAMES), _read_digest(folder))
+        try:
+            return EntityTable(rows, load_file(folder / NAMES), _read_digest(folder))
+        except (OSError, SafetensorError, KeyError) as cause:
+            raise _damage(folder / NAMES, cause) from cause
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -166,6 +145,13 @@ class EntityTable:
     def size(self) -> int:
         """The width of a vector."""
         return int(self._rows.shape[1])
+
+    def row_of(self, name: str) -> int:
+        """Return the row of an entity, NO_ENTITY where no row has this name."""
+        value = hash_of(name)
+        place = int(np.searchsorted(self._hashes, value))
+        is_known = place < len(self._hashes) and self._hashes[place] == value
+        return int(self._numbers[place]) if is_known else NO_ENTITY
 
     def look_up(self, rows: Int[Tensor, "*place"]) -> Float[Tensor, "*place size"]:
         """Return a copy of the vector of each row, on the CPU.
@@ -212,7 +198,7 @@ class EntityView:
 
     def row_of(self, entity: str) -> int:
         """Return the row of an entity, NO_ENTITY where neither the table nor an edit has it."""
-        return self.new.get(entity) or self.table.names.row_of(entity)
+        return self.new.get(entity) or self.table.row_of(entity)
 
     def look_up(self, rows: Int[Tensor, "*place"]) -> Float[Tensor, "*place size"]:
         """Return the vector of each row, on the CPU."""

@@ -11,9 +11,9 @@ from tokenizers import Tokenizer
 from models.device import resolve_device
 from models.encoder.bert import WIDTH
 from models.encoder.minilm import MiniLM
+from models.encoder.weights import find
 from models.ernie_doc.answer import MOST_WINDOWS, AnswerRule, Second
 from models.ernie_doc.checkpoint import Checkpoint, Settings, load, save, save_settings
-from models.ernie_doc.minilm import load_tokenizer
 from models.ernie_doc.reader import Packing, Reader
 from models.ernie_doc.state import recent_states
 from models.ernie_doc.windows import Chooser
@@ -56,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def train(run: Run) -> bool:
     """Train on documents and on the facts of a pack, and write the weights, without the settings of reading."""
-    plan, tokenizer = run.plan, load_tokenizer()
+    plan, tokenizer = run.plan, find().tokenizer()
     with DataFiles(run.pack) as files:
         world = build_world(Pack.load(run.pack), "train")
         examples = Examples(world, plan.mixture, tokenizer, plan.question_room, plan.seed)
@@ -87,7 +87,7 @@ def choose_settings(run: Run, checkpoint: Checkpoint, tokenizer: Tokenizer) -> S
 
 def measure(run: Run) -> None:
     """Choose the settings of reading if there are none or `--calibrate` asks for it, measure, and write the card."""
-    checkpoint, tokenizer, figures = load(run.out, _device(run)), load_tokenizer(), {}
+    checkpoint, tokenizer, figures = load(run.out, _device(run)), find().tokenizer(), {}
     settings = checkpoint.settings
     if settings is None or run.options.calibrate:
         settings = choose_settings(run, checkpoint, tokenizer)

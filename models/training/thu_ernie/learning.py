@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from models.kit.text import WordPieces
@@ -25,10 +25,8 @@ from models.training.thu_ernie.questions import NO_TARGET, Example, QuestionMake
 from models.training.thu_ernie.world import World
 
 
-def collate_questions(
-    examples: Sequence[Example], vocabulary: WordPieces, size: int, room: int
-) -> tuple[Batch, Int[Tensor, " batch"]]:
-    """Lay questions out as serving does; return the texts, and the place of each mask."""
+def collate_questions(examples: Sequence[Example], vocabulary: WordPieces, size: int, room: int) -> Batch:
+    """Lay questions out as serving does."""
     vectors: dict[str, Tensor] = {}
     masks = []
     for number, example in enumerate(examples):
@@ -43,8 +41,7 @@ def collate_questions(
             subject = Link(f"mask {number}", question.begin, question.end, 1.0)
         text, _ = cut(place_links(question.text, links, vocabulary), room)
         masks.append(lay_mask(text, subject, vocabulary))
-    batch = collate([mask.row for mask in masks], vectors, size, vocabulary.padding)
-    return batch, torch.tensor([mask.place for mask in masks])
+    return collate(masks, vectors, size, vocabulary.padding)
 
 
 def build_network(plan: Plan) -> ErnieAnswers:
@@ -82,11 +79,11 @@ class Learning(Steps):
 
     def _align(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
         settings = self.plan.settings
-        batch, places = collate_questions(
+        batch = collate_questions(
             examples, self._vocabulary, self.plan.config.entity_size, settings.question_room
         )
         with autocast():
-            queries = self.network.query(batch, places)
+            queries = self.network.query(batch)
         queries = queries.float()
         return near_loss(queries, examples), all_loss(queries, examples, self._questions.world)
 

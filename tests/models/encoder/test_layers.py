@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers import BertConfig, BertModel
 
 from models.encoder import weights
-from models.encoder.bert import NormKind, PackedBert
+from models.encoder.bert import PackedBert
 from models.encoder.graph import TOP
 from models.encoder.layers import ExactLayers, QuickLayers, make_layers
 from models.encoder.minilm import MiniLM
@@ -51,13 +51,12 @@ def test_in_float32_any_tokens_may_attend_to_any_as_in_torch(seed: int) -> None:
         torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("norm", ["bert", "uer"])
-def test_other_shapes_and_norms_are_read_as_in_torch(norm: NormKind) -> None:
+def test_other_shapes_are_read_as_in_torch() -> None:
     weights = {k: weight for k, weight in find().weights.items() if not k.startswith("encoder.layer.5.")}
     embedded, lengths = embed(*TEXTS)
     is_real = torch.arange(int(lengths.max())) < lengths[:, None]
-    states = make_layers(weights, heads=6, norm=norm)(embedded, is_real, is_real[:, None])
-    expected = PackedBert.from_weights(weights, heads=6, norm=norm)(embedded, is_real, is_real[:, None])
+    states = make_layers(weights, heads=6)(embedded, is_real, is_real[:, None])
+    expected = PackedBert.from_weights(weights, heads=6)(embedded, is_real, is_real[:, None])
     torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
 
 

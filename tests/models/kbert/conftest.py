@@ -6,7 +6,6 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from models.encoder.bert import NormKind
 from models.graph.memory import GraphMemory, graph_memory
 from models.kbert.checkpoint import load
 from models.kbert.encoder import Encoder
@@ -59,8 +58,8 @@ def small_bert(seed: int = 3, layers: int = 3) -> BertModel:
 
 @pytest.fixture
 def build() -> Callable[..., Encoder]:
-    def make(layers: int = 3, norm: NormKind = "bert") -> Encoder:
-        return Encoder.from_weights(small_bert(layers=layers).state_dict(), heads=HEADS, norm=norm)
+    def make(layers: int = 3) -> Encoder:
+        return Encoder.from_weights(small_bert(layers=layers).state_dict(), heads=HEADS)
 
     return make
 

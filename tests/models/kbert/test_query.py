@@ -56,7 +56,7 @@ def test_a_name_means_whom_the_question_fits_then_whom_the_graph_knows_best_then
     twin = entity_with(("capital", "capital", "Tiflis"), ("area", "area", "1"), id="a")
     (link,) = link_mentions([mention(state, song, country)], [RANKS], 6, 4)
     assert link.entity.id == "d"
-    assert [other.entity.id for other in link.other_entities] == ["b", "c"]
+    assert [other.id for other, _ in link.other_entities] == ["b", "c"]
     (link,) = link_mentions([mention(country, twin)], [RANKS], 6, 4)
     assert link.entity.id == "a"
 

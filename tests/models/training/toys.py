@@ -9,7 +9,6 @@ from tokenizers import Tokenizer
 
 from models.backpack.speller import Speller
 from models.encoder.weights import find
-from models.ernie_doc.minilm import load_tokenizer
 from models.ernie_doc.reader import Packing
 from models.kit.text import WordPieces
 from models.packs.pack import WORLD, Pack
@@ -104,7 +103,7 @@ def begin_backpack(plan: Plan) -> backpack.Learning:
 
 @cache
 def tokenizer() -> Tokenizer:
-    return load_tokenizer()
+    return find().tokenizer()
 
 
 @cache

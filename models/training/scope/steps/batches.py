@@ -54,8 +54,6 @@ class PoolMaker:
         self._plan, self._rng, self._tokenizer = plan, rng, find().tokenizer()
         self._pairs, self._near = PairMaker(source, plan, rng), CrowdPairs(source, plan, rng)
         self._order = OrderPairs(source, plan, rng)
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
         self._words = WordReader(self._tokenizer, find().weights["embeddings.word_embeddings.weight"], names)
 
     def draw(self) -> list[TrainingPair]:

@@ -87,7 +87,7 @@ def test_a_question_is_read_alike_alone_and_in_a_batch(
 def test_the_row_of_the_subject_decides(
     model: Model, ask_about: Build, views: Mapping[str, Any], table: EntityTable
 ) -> None:
-    ask, number = ask_about("Where was Kim born?", KIM), table.names.row_of("kim")
+    ask, number = ask_about("Where was Kim born?", KIM), table.row_of("kim")
     before = read(model, ask, views)
     other = EntityView(table, {number: 5 * torch.ones(SIZE)}, {}, {number: "edit 1"})
     after = read(model, ask, {ENTITIES: other})
@@ -246,12 +246,11 @@ LINK = Link("kim", 10, 13, 1.0)
 
 def test_the_mask_carries_the_row_of_the_subject() -> None:
     layout = lay_mask(place_links(TEXT, [LINK], VOCABULARY), LINK, VOCABULARY)
-    texts = [token.text for token in layout.row.tokens]
+    texts = [token.text for token in layout.tokens]
     assert texts == ["[CLS]", "where", "was", "kim", "born", "?", "[SEP]", MASK, "[SEP]"]
-    assert texts[layout.place] == MASK
-    assert sorted(layout.row.links) == [3, layout.place]
-    assert layout.row.segments[layout.place] == 1
-    assert sorted(lay_mask(place_links(TEXT, [], VOCABULARY), None, VOCABULARY).row.links) == []
+    assert sorted(layout.links) == [3, 7]
+    assert layout.segments[7] == 1
+    assert sorted(lay_mask(place_links(TEXT, [], VOCABULARY), None, VOCABULARY).links) == []
 
 
 def test_a_cut_question_tells_which_mention_it_lost() -> None:

@@ -26,7 +26,7 @@ def test_an_entity_of_the_table_has_its_row(table: EntityTable) -> None:
     row = RowFinder(EntityView(table)).of_entity(KIM)
     assert row is not None
     assert (row.source, row.edit) == ("table", "")
-    assert row.vector.equal(table.look_up(torch.tensor([table.names.row_of("kim")]))[0])
+    assert row.vector.equal(table.look_up(torch.tensor([table.row_of("kim")]))[0])
 
 
 def test_a_new_entity_is_where_its_facts_lead_back_to(table: EntityTable) -> None:
@@ -56,7 +56,7 @@ def test_a_new_object_is_where_subject_and_relation_lead_to(table: EntityTable) 
 
 
 def test_a_row_that_an_edit_wrote_names_the_edit(table: EntityTable) -> None:
-    number = table.names.row_of("kim")
+    number = table.row_of("kim")
     view = EntityView(table, {number: torch.ones(SIZE)}, {}, {number: "edit 3"})
     row = RowFinder(view).of_entity(KIM)
     assert row == FoundRow(row.vector, "edit", "edit 3") if row else False

@@ -153,7 +153,7 @@ def test_an_object_without_a_row_is_refused(memory: EntityMemory) -> None:
 )
 def test_rows_are_written_as_a_curator_says(memory: EntityMemory, fields: dict, expected) -> None:  # type: ignore
     def base(name: str) -> torch.Tensor:
-        return memory.table.look_up(torch.tensor([memory.table.names.row_of(name)]))[0]
+        return memory.table.look_up(torch.tensor([memory.table.row_of(name)]))[0]
 
     change = FieldsChange("e1", "rows", RowsFields.model_validate({"entity": "oslo", **fields}))
     view = memory.view(memory.fold(build(memory, change)))

@@ -46,9 +46,9 @@ def mean_loss(learning: Learning, setup: Setup, plan: Plan) -> float:
     """Return the loss of candidates on questions that no step has drawn."""
     rng = random.Random("held out")
     examples = [setup.questions.draw(rng) for _ in range(96)]
-    batch, places = collate_questions(examples, setup.vocabulary, plan.config.entity_size, 64)
+    batch = collate_questions(examples, setup.vocabulary, plan.config.entity_size, 64)
     with torch.no_grad():
-        return float(near_loss(learning.network.query(batch, places), examples))
+        return float(near_loss(learning.network.query(batch), examples))
 
 
 def test_the_loss_of_candidates_falls(learning: Learning, setup: Setup, plan: Plan) -> None:
