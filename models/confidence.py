@@ -5,12 +5,13 @@ withheld. Expected calibration error over ten equal-width bins (Guo et al., arXi
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 BINS = 10
 
@@ -53,16 +54,25 @@ def fit(
     y = torch.tensor([float(right) for right in is_right], dtype=torch.float64)
     weights = torch.zeros(x.shape[1], dtype=torch.float64, requires_grad=True)
     bias = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([weights, bias], max_iter=max_iterations, line_search_fn="strong_wolfe")
 
-    def loss() -> float:
-        optimizer.zero_grad()
-        value = F.binary_cross_entropy_with_logits(x @ weights + bias, y) + decay * weights.square().sum()
-        value.backward()  # type: ignore[no-untyped-call]
-        return float(value.detach())
+    def loss() -> Tensor:
+        return F.binary_cross_entropy_with_logits(x @ weights + bias, y) + decay * weights.square().sum()
 
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    minimise([weights, bias], loss, max_iterations)
     return Confidence(tuple(weights.tolist()), float(bias.detach()), 0.0)
+
+
+def minimise(numbers: Sequence[Tensor], loss: Callable[[], Tensor], max_iterations: int) -> None:
+    """Change numbers in place until a loss of them is smallest (L-BFGS)."""
+    optimizer = torch.optim.LBFGS([*numbers], max_iter=max_iterations, line_search_fn="strong_wolfe")
+
+    def take() -> Tensor:
+        optimizer.zero_grad()
+        value = loss()
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
+
+    optimizer.step(take)  # type: ignore[no-untyped-call]
 
 
 def quantile_threshold(scores: Sequence[float], declined_share: float) -> float:

@@ -10,6 +10,7 @@ import random
 from dataclasses import dataclass, replace
 
 from models.graph.knowledge import Entity, Fact, Mention
+from models.packs.pack import Entity as Subject
 from models.system import Ask
 from models.training.kbert.texts import World
 from models.training.kit.plan import Plan
@@ -43,13 +44,6 @@ class Example:
     is_honest: bool  # whether the final map ranks, or a map that has not seen `about`
     second: str | None = None  # a candidate
     is_right: bool | None = None  # whether the candidate is right
-
-
-@dataclass(frozen=True)
-class Subject:
-    name: str
-    type: str
-    id: str
 
 
 class Examples:
@@ -89,7 +83,7 @@ class Examples:
         assert target is not None
         sentence = rng.random() < 0.5
         if sentence:
-            right = self._statement(subject.name, relation, target.object, rng)
+            right = self._statement(subject.label, relation, target.object, rng)
             wrong = self._other_sentence(subject, relation, rng)
         else:
             other = self._relation(rng)
@@ -110,10 +104,9 @@ class Examples:
     def _subject(self, relation: RelationText, rng: random.Random) -> Subject:
         subjects = self._world.subjects.get(relation.id, ())
         if subjects and rng.random() < self._mix.real:
-            entity = self._world.entities[rng.choice(subjects)]
-            return Subject(entity.label, entity.type, entity.id)
+            return self._world.entities[rng.choice(subjects)]
         type = relation.subject if relation.subject in self._types else rng.choice(self._types)
-        return Subject(rng.choice(self._world.names[type]), type, "")
+        return Subject("", rng.choice(self._world.names[type]), type, ())
 
     def _entity(
         self, subject: Subject, relation: RelationText, present: bool, size: int, rng: random.Random
@@ -128,7 +121,7 @@ class Examples:
         facts = [self._fact(id, objects.get(id), rng) for id in ids]
         rng.shuffle(facts)
         target = next((fact for fact in facts if fact.relation == relation.id), None)
-        return Entity(subject.id or "made", subject.name, facts=tuple(facts)), target
+        return Entity(subject.id or "made", subject.label, facts=tuple(facts)), target
 
     def _fillers(self, subject: Subject, relation: RelationText, size: int, rng: random.Random) -> list[str]:
         near = [id for id in self._world.near[relation.id][:10] if id != relation.id]
@@ -173,9 +166,9 @@ class Examples:
         """Write a sentence about another subject, or another fact about the subject."""
         if rng.random() < 0.5:
             other = self._subject(relation, rng)
-            if other.name != subject.name:
-                return self._statement(other.name, relation, self._world.draw_object(relation, rng), rng)
+            if other.label != subject.label:
+                return self._statement(other.label, relation, self._world.draw_object(relation, rng), rng)
         fitting = [id for id in self._world.fitting(subject.type) if id != relation.id]
         other_relation = self._world.relations.train[rng.choice(fitting)]
         answer = self._world.draw_object(other_relation, rng)
-        return self._statement(subject.name, other_relation, answer, rng)
+        return self._statement(subject.label, other_relation, answer, rng)

@@ -201,13 +201,8 @@ class Learning(Steps):
             read_examples(examples, self.ranks, self.tokens, length, most_facts)
             for examples in self.examples.step(step)
         )
+        is_right = torch.tensor([float(bool(example.is_right)) for example in pairs.examples])
         with autocast():
-            return self._pointing_loss(singles) + PAIRS * self._matching_loss(pairs)
-
-    def _pointing_loss(self, batch: ExampleBatch) -> Tensor:
-        options = self.net.pointing(batch.rows, batch.batch, batch.ranks)
-        return F.cross_entropy(options, torch.tensor(batch.targets()))
-
-    def _matching_loss(self, batch: ExampleBatch) -> Tensor:
-        labels = torch.tensor([float(bool(example.is_right)) for example in batch.examples])
-        return F.binary_cross_entropy_with_logits(self.net.match(batch.batch), labels)
+            options = self.net.pointing(singles.rows, singles.batch, singles.ranks)
+            loss = F.cross_entropy(options, torch.tensor(singles.targets()))
+            return loss + PAIRS * F.binary_cross_entropy_with_logits(self.net.match(pairs.batch), is_right)

@@ -2,8 +2,9 @@
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from hashlib import sha256
+from itertools import chain, count
 from pathlib import Path
 from re import sub
 
@@ -19,6 +20,7 @@ from models.packs.pack import (
     Pack,
     Relation,
 )
+from models.training.packs.names import write_rows
 from models.training.packs.naming import ANY_TYPE, LITERALS, Name, about_its_names, key, settle
 from models.training.packs.samples import draw_probes, draw_strangers
 from models.training.packs.selection import (
@@ -55,9 +57,12 @@ def assemble(
 ) -> Pack:
     """Assemble a pack without strangers and probes; entities are sorted by id, facts by all their fields."""
     labels = {candidate.subject for candidate in candidates}
-    for candidate in candidates:
-        if relations[candidate.relation].object_type not in LITERALS:
-            labels.update(key(answer) for answer in candidate.answers)
+    labels |= {
+        key(answer)
+        for candidate in candidates
+        if relations[candidate.relation].object_type not in LITERALS
+        for answer in candidate.answers
+    }
     ids = _ids({label: names[label] for label in sorted(labels)})
     entities = sorted(_entities(ids, names), key=lambda entity: entity.id)
     facts = (fact for candidate in candidates for fact in _facts(candidate, ids, names, relations))
@@ -85,17 +90,12 @@ def _entities(ids: Mapping[str, str], names: Mapping[str, Name]) -> Iterable[Ent
 
 def _ids(names: Mapping[str, Name]) -> dict[str, str]:
     """Return Wikidata's id of each label, or w:<slug>, numbered if two labels have one slug."""
-    ids: dict[str, str] = {}
-    used_ids: set[str] = set()
+    labels: dict[str, str] = {}
     for label, name in names.items():
-        id = name.id or f"w:{_slug(label)}"
-        place = 2
-        while id in used_ids:
-            id = f"w:{_slug(label)}-{place}"
-            place += 1
-        used_ids.add(id)
-        ids[label] = id
-    return ids
+        slug = f"w:{_slug(label)}"
+        options = chain([name.id or slug], (f"{slug}-{place}" for place in count(2)))
+        labels[next(id for id in options if id not in labels)] = label
+    return {label: id for id, label in labels.items()}
 
 
 def _slug(label: str) -> str:
@@ -107,24 +107,11 @@ def write(pack: Pack, folder: Path) -> None:
     """Write all files but relations.toml and README.md, which are written by hand."""
     entities = ((e.id, e.label, e.type, ALIAS_SEPARATOR.join(e.aliases)) for e in pack.entities.values())
     facts = ((f.subject_id, f.relation_id, f.object, f.object_id or "") for f in pack.facts)
-    _table(folder / "entities.tsv", ENTITY_COLUMNS, entities)
-    _table(folder / "facts.tsv", FACT_COLUMNS, facts)
-    _table(
-        folder / "strangers.tsv",
-        STRANGER_COLUMNS,
-        ((s.subject, s.relation_id, s.split) for s in pack.strangers),
-    )
-    _table(
-        folder / "probe.tsv",
-        PROBE_COLUMNS,
-        ((p.question, p.relation_id, p.answer, p.subject_id) for p in pack.probes),
-    )
+    write_rows(folder / "entities.tsv", ENTITY_COLUMNS, entities)
+    write_rows(folder / "facts.tsv", FACT_COLUMNS, facts)
+    write_rows(folder / "strangers.tsv", STRANGER_COLUMNS, map(astuple, pack.strangers))
+    write_rows(folder / "probe.tsv", PROBE_COLUMNS, map(astuple, pack.probes))
     (folder / "pack.toml").write_text(_about(pack, folder), "utf-8", newline="\n")
-
-
-def _table(path: Path, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
-    lines = ["\t".join(columns), *("\t".join(row) for row in rows)]
-    path.write_text("\n".join(lines) + "\n", "utf-8", newline="\n")
 
 
 def _about(pack: Pack, folder: Path) -> str:

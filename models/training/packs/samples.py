@@ -31,10 +31,7 @@ class NameSpans:
 
 
 def draw_strangers(
-    facts: Iterable[RawFact],
-    names: Iterable[str],
-    question_words: set[str],
-    max_strangers: int = MAX_STRANGERS,
+    facts: Iterable[RawFact], names: Iterable[str], question_words: frozenset[str]
 ) -> list[Stranger]:
     """Draw names that the pack does not hold, to test a model on questions that it should decline.
 
@@ -52,7 +49,7 @@ def draw_strangers(
         )
         if fact.source == Source.ENTITYQUESTIONS and is_strange:
             by_relation[fact.relation].setdefault(key(label), label)
-    share = max_strangers // max(len(by_relation), 1) // 2 * 2
+    share = MAX_STRANGERS // max(len(by_relation), 1) // 2 * 2
     used_labels: set[str] = set()
     strangers: list[Stranger] = []
     for relation, labels in sorted(by_relation.items()):
@@ -81,7 +78,7 @@ def draw_names(facts: Iterable[RawFact], pack_names: Iterable[str]) -> list[Name
     return sorted(names, key=lambda name: (name.relation_id, name.name))
 
 
-def draw_probes(items: Iterable[Item], count: int = N_PROBES) -> list[Probe]:
+def draw_probes(items: Iterable[Item]) -> list[Probe]:
     """Draw the questions on which side effects are measured, round robin over relations, in a trained phrasing."""
     by_relation = map_reduce(items, lambda item: item.relation.id)
     for relation, relation_items in by_relation.items():
@@ -89,9 +86,9 @@ def draw_probes(items: Iterable[Item], count: int = N_PROBES) -> list[Probe]:
     rounds = [
         (place, rank("probe", relation), relation_items[place])
         for relation, relation_items in by_relation.items()
-        for place in range(min(len(relation_items), count))
+        for place in range(min(len(relation_items), N_PROBES))
     ]
-    sample = [item for _, _, item in sorted(rounds, key=lambda entry: entry[:2])[:count]]
+    sample = [item for _, _, item in sorted(rounds, key=lambda entry: entry[:2])[:N_PROBES]]
     probes = []
     for item in sorted(sample, key=lambda item: (item.relation.id, item.subject.id)):
         n_phrasings = len(item.relation.phrasings)

@@ -33,13 +33,10 @@ SMALL_WORDS = frozenset(
 )
 
 
-def words_of_templates(relations: Mapping[str, Relation]) -> set[str]:
+def words_of_templates(relations: Mapping[str, Relation]) -> frozenset[str]:
     """Return the words of the templates: a label made of them alone would be found in every question."""
-    question_words = set(SMALL_WORDS)
-    for relation in relations.values():
-        for template in relation.phrasings + relation.held_out:
-            question_words.update(words(template.replace("{subject}", "")))
-    return question_words
+    templates = (t for relation in relations.values() for t in relation.phrasings + relation.held_out)
+    return SMALL_WORDS.union(*(words(template.replace("{subject}", "")) for template in templates))
 
 
 def canonical(fact: RawFact) -> RawFact:
@@ -54,7 +51,7 @@ def is_label(text: str, min_chars: int = 2) -> bool:
     return fits and ALIAS_SEPARATOR.strip() not in text and not set("{(") & set(text)
 
 
-def is_askable(fact: RawFact, question_words: set[str]) -> bool:
+def is_askable(fact: RawFact, question_words: frozenset[str]) -> bool:
     if not (is_label(fact.subject) and is_label(fact.object, min_chars=1)):
         return False
     if fact.source == Source.REFERENCE:
@@ -91,9 +88,9 @@ class Candidate:
     source: Source
 
 
-def rank(*parts: str, seed: int = SEED) -> str:
-    """Compute a digest of a seed and parts as a sort key: the shuffled order is the same on every machine."""
-    return sha256("\x1f".join((str(seed), *parts)).encode()).hexdigest()
+def rank(*parts: str) -> str:
+    """Compute a digest of the seed and parts as a sort key: the shuffled order is the same on every machine."""
+    return sha256("\x1f".join((str(SEED), *parts)).encode()).hexdigest()
 
 
 def find_candidates(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> list[Candidate]:
@@ -117,19 +114,15 @@ def find_candidates(facts: Iterable[RawFact], relations: Mapping[str, Relation])
     ]
 
 
-def select(
-    candidates: Iterable[Candidate], limits_by_relation: Mapping[str, int] | None = None
-) -> list[Candidate]:
-    """Select items of each relation in a seeded order, at most MAX_ITEMS without another limit."""
-    limits = {"capital": MAX_CAPITALS} | dict(limits_by_relation or {})
+def select(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Select items of each relation in a seeded order, at most MAX_ITEMS, or MAX_CAPITALS."""
     by_relation: dict[str, list[Candidate]] = defaultdict(list)
     shares: Counter[tuple[str, tuple[str, ...]]] = Counter()
     for candidate in _rank_candidates(candidates):
-        limit = limits.get(candidate.relation, MAX_ITEMS)
-        answer = candidate.relation, candidate.answers
-        room = len(by_relation[candidate.relation]) < limit and shares[answer] < int(MAX_SHARE * limit)
-        if room:
-            by_relation[candidate.relation].append(candidate)
+        limit = MAX_CAPITALS if candidate.relation == "capital" else MAX_ITEMS
+        items, answer = by_relation[candidate.relation], (candidate.relation, candidate.answers)
+        if len(items) < limit and shares[answer] < int(MAX_SHARE * limit):
+            items.append(candidate)
             shares[answer] += 1
     return [candidate for items in by_relation.values() for candidate in _without_surplus(items)]
 
@@ -157,7 +150,6 @@ def _rank_candidates(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 def _without_surplus(items: list[Candidate]) -> list[Candidate]:
     """Drop the last items of an answer that more than MAX_SHARE of them have."""
-    items = list(items)
     while items:
         answer, count = Counter(item.answers for item in items).most_common(1)[0]
         if count <= MAX_SHARE * len(items) or items[0].source == Source.REFERENCE:

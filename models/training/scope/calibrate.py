@@ -4,7 +4,7 @@ Fitted by likelihood on relations, names and facts that no weight was trained on
 likeliest edit of each question beside the likeliest other one; each trial weighs the same.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -13,6 +13,7 @@ from jaxtyping import Float
 from more_itertools import map_reduce
 from torch import Tensor
 
+from models.confidence import minimise
 from models.scope.judge import LOG_ODDS_OF_RIVAL, MIDDLE, Calibration
 from models.scope.wordings.contrast import SIGNS
 from models.training.scope.outcomes import OPENS, JudgedPairs, Outcomes
@@ -21,19 +22,6 @@ STEPS = 200
 N_BASE = 4  # coefficients that are not of signs
 DECAY = 1e-4  # price of the squares of those that are
 LOWEST = -30.0  # log-odds of no edit
-
-
-def minimise(numbers: Sequence[Tensor], loss: Callable[[], Tensor], steps: int = STEPS) -> None:
-    """Change numbers in place until a loss of them is smallest (L-BFGS)."""
-    optimizer = torch.optim.LBFGS([*numbers], max_iter=steps, line_search_fn="strong_wolfe")
-
-    def take() -> Tensor:
-        optimizer.zero_grad()
-        total = loss()
-        total.backward()  # type: ignore[no-untyped-call]
-        return total
-
-    optimizer.step(take)  # type: ignore[no-untyped-call]
 
 
 def fit(trials: Sequence[JudgedPairs]) -> Calibration:
@@ -47,7 +35,7 @@ def fit(trials: Sequence[JudgedPairs]) -> Calibration:
         ]
         return torch.stack(losses).mean() + DECAY * numbers[N_BASE:].square().mean()
 
-    minimise([numbers], loss)
+    minimise([numbers], loss, STEPS)
     slope, cosine, product, bias, *signs = numbers.detach().tolist()
     return Calibration(slope, cosine, bias, product, signs=tuple(signs))
 
@@ -78,7 +66,7 @@ def fit_rival(trials: Sequence[JudgedPairs], pairs: Calibration) -> Calibration:
             losses.append(F.binary_cross_entropy_with_logits(log_odds, is_right))
         return torch.stack(losses).mean()
 
-    minimise([numbers], loss)
+    minimise([numbers], loss, STEPS)
     stretch, shift, rival = numbers.detach().tolist()
     parts = {name: getattr(pairs, name) * stretch for name in ("slope", "cosine", "bias", "product")}
     signs = tuple(weight * stretch for weight in pairs.signs)

@@ -4,7 +4,7 @@ import gzip
 import json
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 PAIRS = "pairs/typed_pairs.jsonl.gz"
@@ -22,12 +22,9 @@ class TrainingPair:
     is_same: bool
     kind: str
 
-    def flip(self) -> "TrainingPair":
-        return TrainingPair(self.second, self.first, self.is_same, self.kind)
-
     def turn(self, rng: random.Random) -> "TrainingPair":
         """Return the pair in one of its two orders."""
-        return self if rng.random() < 0.5 else self.flip()
+        return self if rng.random() < 0.5 else replace(self, first=self.second, second=self.first)
 
 
 class Natural:

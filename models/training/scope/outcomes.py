@@ -122,16 +122,8 @@ def read_questions(encoder: MiniLM, judge: Judge, questions: Sequence[str]) -> R
     )
 
 
-@dataclass(frozen=True)
-class Point:
-    """Shares at one threshold, in per cent; `wrong` holds them by kind of question."""
-
-    follows: float
-    wrong: dict[str, float]
-
-
-def point(outcomes: Outcomes, threshold: float) -> Point:
-    """Count the outcomes at a threshold."""
+def count(outcomes: Outcomes, threshold: float) -> tuple[float, dict[str, float]]:
+    """Return the share of edits that are followed at a threshold, and of wrong answers by kind, in per cent."""
     gets_answer = (outcomes.probability >= threshold).tolist()
     hits, wrong = list[bool](), dict[str, list[bool]](all=[])
     marks = zip(outcomes.trial.questions, outcomes.is_right.tolist(), gets_answer, strict=True)
@@ -141,7 +133,7 @@ def point(outcomes: Outcomes, threshold: float) -> Point:
         for kind in ("all", question.kind):
             wrong.setdefault(kind, []).append(is_answered and not is_right)
     wrong.pop(FOLLOWS, None)
-    return Point(share(hits), {kind: share(values) for kind, values in wrong.items()})
+    return share(hits), {kind: share(values) for kind, values in wrong.items()}
 
 
 def share(values: Sequence[bool]) -> float:
@@ -165,22 +157,21 @@ def describe(trials: Iterable[tuple[Outcomes, float]]) -> tuple[dict[str, Any], 
     """Return the figures of trials, each with the share of verdicts that another order turns, and tables of them."""
     figures, rows, curves = dict[str, Any](), [], [[f"{threshold:g}"] for threshold in CURVE]
     for outcomes, reversals in trials:
-        trial, default, error = outcomes.trial, point(outcomes, OPENS), expected_error(outcomes, OPENS)
+        trial, error = outcomes.trial, expected_error(outcomes, OPENS)
+        follows, wrong = count(outcomes, OPENS)
         figures[trial.name] = {
-            "follows": round(default.follows, 1),
-            "wrong": {kind: round(share, 2) for kind, share in default.wrong.items()},
+            "follows": round(follows, 1),
+            "wrong": {kind: round(share, 2) for kind, share in wrong.items()},
             "calibration error": round(error, 1),
             "turned by the order": round(reversals, 1),
         }
-        kinds = [kind for kind in default.wrong if kind not in ("all", "paraphrase")]
-        wrong = "; ".join(f"{k} {default.wrong[k]:.1f}" for k in (kinds if len(kinds) == 2 else ["all"]))
+        kinds = [kind for kind in wrong if kind not in ("all", "paraphrase")]
+        shares = "; ".join(f"{kind} {wrong[kind]:.1f}" for kind in (kinds if len(kinds) == 2 else ["all"]))
         counts = f"{len(trial.edits):,}", f"{len(trial.questions):,}"
-        rows.append(
-            [trial.name, *counts, f"{default.follows:.1f}", wrong, f"{error:.1f}", f"{reversals:.1f}"]
-        )
+        rows.append([trial.name, *counts, f"{follows:.1f}", shares, f"{error:.1f}", f"{reversals:.1f}"])
         for threshold, row in zip(CURVE, curves, strict=True):
-            at = point(outcomes, threshold)
-            row.append(f"{at.follows:.1f} / {at.wrong['all']:.1f}")
+            follows, wrong = count(outcomes, threshold)
+            row.append(f"{follows:.1f} / {wrong['all']:.1f}")
     names = " | ".join(figures)
     heading = "Follows / wrongly answered at each threshold:"
     lines = [*table(COLUMNS, rows), heading, "", *table(f"threshold | {names}", curves)]

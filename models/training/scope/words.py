@@ -13,6 +13,7 @@ from jaxtyping import Bool, Int
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from models.confidence import minimise
 from models.encoder.minilm import MiniLM
 from models.scope.wordings.names import (
     AROUND,
@@ -23,7 +24,6 @@ from models.scope.wordings.names import (
     Word,
     join_pieces,
 )
-from models.training.scope.calibrate import minimise
 from models.training.scope.crowds.crowd import RealCrowds, draw_crowd
 from models.training.scope.names import Names
 from models.training.scope.relations import SUBJECT

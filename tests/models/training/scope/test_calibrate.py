@@ -8,7 +8,7 @@ import torch
 from models.scope.judge import LOG_ODDS_OF_RIVAL, Calibration
 from models.scope.wordings.contrast import SIGNS
 from models.training.scope.calibrate import fit, fit_rival
-from models.training.scope.outcomes import JudgedPairs, Outcomes, describe, expected_error, point
+from models.training.scope.outcomes import JudgedPairs, Outcomes, count, describe, expected_error
 from models.training.scope.trials import FOLLOWS, SAME_SUBJECT, Trial, TrialQuestion
 
 N_SIGNS = len(SIGNS)
@@ -76,9 +76,7 @@ def test_a_point_counts_hits_and_wrong_answers_by_kind() -> None:
     ]
     trial = Trial("four", ["a", "b"], questions)
     four = Outcomes(trial, torch.tensor([0.9, 0.8, 0.8, 0.1]), torch.tensor([0, 0, 1, 1]))
-    result = point(four, 0.5)
-    assert result.follows == 50
-    assert result.wrong == {"all": 50, SAME_SUBJECT: 50}
+    assert count(four, 0.5) == (50, {"all": 50, SAME_SUBJECT: 50})
 
 
 def test_the_figures_stand_in_tables_and_by_name(outcomes: Outcomes) -> None:
