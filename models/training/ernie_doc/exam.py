@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tokenizers import Tokenizer
@@ -56,23 +56,17 @@ def exam_texts(pack: Pack, seed: int) -> dict[str, Sequence[Text]]:
     }
 
 
-@dataclass(frozen=True)
-class Exam:
-    """A reader that is asked about texts."""
-
-    reader: Reader
-    chooser: Chooser
-    tokenizer: Tokenizer
-
-    def ask(self, texts: Sequence[Text], rule: AnswerRule) -> list[Outcome]:
-        """Ask all questions of all texts."""
-        outcomes = []
-        for text in texts:
-            document = tokenize(text.text, self.tokenizer, MOST_TOKENS)
-            for question in text.questions:
-                result = answer(self.reader, self.chooser, document, question.text, self.tokenizer, rule)
-                outcomes.append(Outcome(question, result.spans, len(result.choice.numbers)))
-        return outcomes
+def examine(
+    reader: Reader, chooser: Chooser, tokenizer: Tokenizer, texts: Sequence[Text], rule: AnswerRule
+) -> list[Outcome]:
+    """Ask all questions of all texts."""
+    outcomes = []
+    for text in texts:
+        document = tokenize(text.text, tokenizer, MOST_TOKENS)
+        for question in text.questions:
+            result = answer(reader, chooser, document, question.text, tokenizer, rule)
+            outcomes.append(Outcome(question, result.spans, len(result.choice.numbers)))
+    return outcomes
 
 
 def readings_of(name: str) -> list[str]:

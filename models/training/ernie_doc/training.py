@@ -1,7 +1,9 @@
 """The training of ernie-doc: its steps, the share of the reader of all systems, its scale and its exam."""
 
 import argparse
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
@@ -25,7 +27,7 @@ from models.reading.checkpoint import load as load_reader
 from models.reading.checkpoint import read_tensors
 from models.reading.spans import SpanRule
 from models.training.ernie_doc.composed import build_world
-from models.training.ernie_doc.exam import READINGS, Exam, choosing_texts, exam_texts, readings_of
+from models.training.ernie_doc.exam import READINGS, choosing_texts, exam_texts, examine, readings_of
 from models.training.ernie_doc.examples import Examples
 from models.training.ernie_doc.learning import Learning, build_model
 from models.training.kit.card import fill_card
@@ -33,8 +35,8 @@ from models.training.kit.fingerprint import DataFiles
 from models.training.kit.plan import Plan, read_plan
 from models.training.kit.run import Run
 from models.training.reading.calibrate import calibrate
-from models.training.reading.outcomes import by_kind
-from models.training.reading.written.texts import DOCUMENTS, PASSAGES
+from models.training.reading.outcomes import Outcome, by_kind
+from models.training.reading.written.texts import DOCUMENTS, PASSAGES, Text
 
 FOLDER = Path(__file__).parent
 PLAN = read_plan(FOLDER)
@@ -74,12 +76,12 @@ def train(run: Run) -> bool:
 def choose_settings(run: Run, checkpoint: Checkpoint, tokenizer: Tokenizer) -> Settings:
     """Return the reader's share with the highest F1 on the texts for choosing, and the scale of answers with it."""
     plan, choices, parts = run.plan, list[tuple[float, Settings]](), choosing_texts(run.plan.seed)
-    exam = open_exam(run, checkpoint, tokenizer)
+    ask = open_exam(run, checkpoint, tokenizer)
     for share in plan.exam.shares:
         rule = make_rule(run, share)
-        outcomes = {name: exam.ask(part, rule) for name, part in parts.items()}
+        outcomes = {name: ask(part, rule) for name, part in parts.items()}
         scale = calibrate(outcomes)
-        f1 = fmean(by_kind(part, scale)["all"].f1 for part in outcomes.values())
+        f1 = fmean(by_kind(part, scale)["all"]["f1"] for part in outcomes.values())
         run.say(f"the reader's share {share}: F1 {f1:.1f}")
         choices.append((f1, Settings(plan.question_room, plan.overlap, plan.longest, scale, share)))
     return max(choices, key=lambda pair: pair[0])[1]
@@ -93,21 +95,23 @@ def measure(run: Run) -> None:
         settings = choose_settings(run, checkpoint, tokenizer)
         save_settings(run.out, settings)
     rule = make_rule(run, settings.reader_share)
-    exam = open_exam(run, checkpoint, tokenizer)
+    ask = open_exam(run, checkpoint, tokenizer)
     for name, part in exam_texts(Pack.load(run.pack), run.plan.seed).items():
         for reading in readings_of(name):
-            outcomes = exam.ask(part, replace(rule, **READINGS[reading]))
+            outcomes = ask(part, replace(rule, **READINGS[reading]))
             for kind, row in by_kind(outcomes, settings.confidence).items():
-                figures[f"{name}/{reading}/{kind}"] = row._asdict()
+                figures[f"{name}/{reading}/{kind}"] = row
             run.say(f"{name}, {reading}: {figures[f'{name}/{reading}/all']}")
     shares = {"threshold": 100 * settings.confidence.threshold, "share": 100 * settings.reader_share}
     fill_card(run.out, FOLDER / "card.md", figures, by="f1", minutes=run.minutes, **shares)
 
 
-def open_exam(run: Run, checkpoint: Checkpoint, tokenizer: Tokenizer) -> Exam:
+def open_exam(
+    run: Run, checkpoint: Checkpoint, tokenizer: Tokenizer
+) -> Callable[[Sequence[Text], AnswerRule], list[Outcome]]:
     """Return an exam in whose store each question of a document finds the states of that document."""
     reader = Reader(checkpoint, make_packing(run.plan, tokenizer), recent_states(STORE_BYTES))
-    return Exam(reader, Chooser(MiniLM(device=_device(run))), tokenizer)
+    return partial(examine, reader, Chooser(MiniLM(device=_device(run))), tokenizer)
 
 
 def make_rule(run: Run, share: float) -> AnswerRule:

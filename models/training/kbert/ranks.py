@@ -22,7 +22,7 @@ from models.kbert.query import Relevance
 from models.kit.batching import Cache
 from models.kit.names import MENTION, label_question
 from models.training.kit.plan import Plan
-from models.training.kit.progress import FinishedPhase
+from models.training.kit.progress import load_or_compute
 from models.training.kit.run import Run
 from models.training.texts.relations import RelationText
 
@@ -64,7 +64,7 @@ def load_or_learn_maps(
         maps = (learn_map(relevance, part, run.plan.bend, run.plan.seed) for part in parts)
         return {str(number): tensor for number, tensor in enumerate(maps)}
 
-    tensors = FinishedPhase(run.work / FILE, fingerprint).load_or("maps", learn)
+    tensors = load_or_compute(run.work / FILE, fingerprint, "maps", learn)
     return [tensors[str(number)] for number in range(len(parts))]
 
 

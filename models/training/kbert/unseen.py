@@ -5,7 +5,6 @@ questions that people wrote (`groups/` of the editing sets), of which the judge 
 groups by another writer (`near.open.jsonl`), about other subjects and of other kinds.
 """
 
-import json
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +33,7 @@ from models.training.kit.scale import DECAY
 from models.training.scope.choosing import split_written
 from models.training.scope.training import PLAN as JUDGE_PLAN
 from models.training.scope.training import read_sentences
+from models.training.scope.written import read_rows
 from models.training.texts.relations import split_relations
 
 
@@ -41,7 +41,7 @@ def train(run: Run) -> bool:
     """Fit the scale, and write it beside the checkpoint."""
     model, judge = load(run.out, with_unseen=False), Judge.load(MiniLM())
     check = UnseenCheck(UnseenRecord(frozenset(), judge.digest, Confidence((), 0.0, 0.0)), judge)
-    trials = draw_trials(_sets(run))
+    trials = draw_trials(run.editing_sets("kbert"))
     rows = zip(read_features(model, check, trials), trials, strict=True)
     features, is_asked = zip(*((row, trial.expected is not None) for row, trial in rows if row), strict=True)
     scale = fit(features, is_asked, decay=DECAY, max_iterations=MAX_ITERATIONS)
@@ -55,16 +55,10 @@ def measure(run: Run) -> None:
     model = load(run.out)
     if model.relation_check is None:
         raise SystemExit(f"{run.out} has no scale yet: leave --measure out")
-    for line in describe(model, model.relation_check, _read_trials(_sets(run) / "near.open.jsonl")):
+    groups = read_rows(run.editing_sets("kbert") / "near.open.jsonl")
+    trials = [trial for group in groups for trial in make_trials(group)]
+    for line in describe(model, model.relation_check, trials):
         run.say(line)
-
-
-def _sets(run: Run) -> Path:
-    if run.sets is None:
-        raise SystemExit(
-            "give --sets: models/training/kbert/README.md says which files, and where they are found"
-        )
-    return run.sets
 
 
 def list_seen(pack: Pack) -> frozenset[str]:
@@ -81,19 +75,13 @@ def draw_trials(sets: Path) -> list[Question]:
     wordings = {fact.question for fact in facts.choose}
     trials: list[Question] = []
     for file in sorted((sets / "groups").glob("*.jsonl")):
-        for row in map(json.loads, file.read_text("utf-8").splitlines()):
+        for row in read_rows(file):
             if row["wording"] in wordings:
                 group = make_trials(row)
                 near = [trial for trial in group if trial.expected is None]
                 same = [trial for trial in group if trial.expected is not None]
                 trials += same + rng.sample(near, min(len(same), len(near)))
     return trials
-
-
-def _read_trials(path: Path) -> list[Question]:
-    """Return the questions of all groups of a file."""
-    groups = map(json.loads, path.read_text("utf-8").splitlines())
-    return [trial for group in groups for trial in make_trials(group)]
 
 
 def make_trials(group: Mapping[str, Any]) -> list[Question]:

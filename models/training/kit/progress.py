@@ -38,11 +38,7 @@ class Progress:
             for index, state in optimizer.state_dict()["state"].items()
             for name, value in state.items()
         }
-        partial = self.folder / "progress.partial"
-        save_file(
-            {**weights, **moments, "epoch": torch.tensor(epoch)}, partial, {FINGERPRINT: self.fingerprint}
-        )
-        partial.replace(self.path)
+        _save(self.path, self.fingerprint, {**weights, **moments, "epoch": torch.tensor(epoch)})
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
         """Restore the state that `keep` wrote, and return the number of finished epochs.
@@ -65,35 +61,25 @@ class Progress:
         return int(tensors["epoch"])
 
 
-@dataclass(frozen=True)
-class FinishedPhase:
-    """Tensors that a finished phase left, with the fingerprint of their training."""
+def load_or_compute(
+    path: Path, fingerprint: str, phase: str, compute: Callable[[], Mapping[str, Tensor]]
+) -> Mapping[str, Tensor]:
+    """Load the tensors that a finished phase of this training left, or compute and save them, and count the seconds."""
+    if path.exists() and _read_fingerprint(path) == fingerprint:
+        return dict(load_file(path))
+    start = time.monotonic()
+    tensors = {name: value.detach().contiguous() for name, value in compute().items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _save(path, fingerprint, tensors)
+    add_seconds(path.parent, phase, time.monotonic() - start)
+    return tensors
 
-    path: Path
-    fingerprint: str
 
-    def load(self) -> dict[str, Tensor] | None:
-        """Return the tensors; None if there are none, or those of another training."""
-        is_same = self.path.exists() and _read_fingerprint(self.path) == self.fingerprint
-        return load_file(self.path) if is_same else None
-
-    def load_or(self, phase: str, compute: Callable[[], Mapping[str, Tensor]]) -> Mapping[str, Tensor]:
-        """Load the tensors, or compute and save them, and count the seconds of the phase."""
-        tensors: Mapping[str, Tensor] | None = self.load()
-        if tensors is None:
-            start = time.monotonic()
-            tensors = compute()
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.save(tensors)
-            add_seconds(self.path.parent, phase, time.monotonic() - start)
-        return tensors
-
-    def save(self, tensors: Mapping[str, Tensor]) -> None:
-        """Write the file atomically."""
-        partial = self.path.with_suffix(".partial")
-        contiguous = {name: value.detach().contiguous() for name, value in tensors.items()}
-        save_file(contiguous, partial, {FINGERPRINT: self.fingerprint})
-        partial.replace(self.path)
+def _save(path: Path, fingerprint: str, tensors: dict[str, Tensor]) -> None:
+    """Write a file atomically."""
+    partial = path.with_suffix(".partial")
+    save_file(tensors, partial, {FINGERPRINT: fingerprint})
+    partial.replace(path)
 
 
 def _read_fingerprint(path: Path) -> str | None:

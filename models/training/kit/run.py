@@ -29,6 +29,13 @@ class Run:
         steps.run(Progress(self.work, fingerprint), self.until)
         return self.until is None or self.until >= steps.schedule.steps
 
+    def editing_sets(self, training: str) -> Path:
+        """Return the folder of `sets`, without which this training says where they are found, and exits."""
+        if self.sets is None:
+            readme = f"models/training/{training}/README.md"
+            raise SystemExit(f"give --sets: {readme} says which files, and where they are found")
+        return self.sets
+
     @property
     def minutes(self) -> float:
         """Return the minutes of all runs of this training."""

@@ -7,6 +7,7 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from more_itertools import chunked
 from tokenizers import Tokenizer
@@ -25,12 +26,8 @@ from models.training.nkb.states import BATCH
 DECAY, ITERATIONS = 1e-4, 200
 
 
-@dataclass(frozen=True)
-class GradedAnswer:
-    """The features of an answer, and whether it was right."""
-
-    features: tuple[float, ...]
-    right: bool
+# The features of an answer, and whether it was right.
+GradedAnswer: TypeAlias = tuple[tuple[float, ...], bool]
 
 
 @dataclass(frozen=True)
@@ -53,13 +50,13 @@ class Examiner:
             for row, answer, familiarity in zip(part, decoded_answers, near, strict=True):
                 text = _normalize(self.tokenizer.decode(list(answer.tokens)).strip())
                 right = answer.finished and text == _normalize(self.corpus.lines[row].answer)
-                answers.append(GradedAnswer(features(answer.logprobs, familiarity), right))
+                answers.append((features(answer.logprobs, familiarity), right))
         return answers
 
     def share(self, rows: Sequence[int]) -> dict[str, float]:
         """Return the number of lines, and the share that is answered rightly before any threshold."""
         answers = self.ask(rows)
-        return {"n": len(answers), "exact": percent(answer.right for answer in answers)}
+        return {"n": len(answers), "exact": percent(is_right for _, is_right in answers)}
 
 
 def _normalize(text: str) -> str:
@@ -74,8 +71,7 @@ def fit(familiar: Sequence[GradedAnswer], strangers: Sequence[GradedAnswer], mos
         strangers: Answers about names that were not; none of them is right.
         most_wrong: Share of each group that may be answered wrongly.
     """
-    answers = [*familiar, *strangers]
-    x, y = [answer.features for answer in answers], [answer.right for answer in answers]
+    x, y = zip(*familiar, *strangers, strict=True)
     confidence = scales.fit(x, y, decay=DECAY, max_iterations=ITERATIONS)
     limits = [_least_threshold(confidence, group, most_wrong) for group in (familiar, strangers) if group]
     return replace(confidence, threshold=max(limits))
@@ -84,5 +80,5 @@ def fit(familiar: Sequence[GradedAnswer], strangers: Sequence[GradedAnswer], mos
 def _least_threshold(confidence: Confidence, answers: Sequence[GradedAnswer], most_wrong: float) -> float:
     """Return the lowest score from which at most this share of all answers is given and wrong."""
     n_allowed = int(most_wrong * len(answers))
-    scores = sorted((confidence.score(a.features) for a in answers if not a.right), reverse=True)
+    scores = sorted((confidence.score(row) for row, is_right in answers if not is_right), reverse=True)
     return math.nextafter(scores[n_allowed], 1.0) if n_allowed < len(scores) else 0.0

@@ -13,7 +13,7 @@ from torch import Tensor
 from models.encoder.bert import unpack
 from models.encoder.minilm import WIDTH, MiniLM
 from models.training.kit.command import Say
-from models.training.kit.progress import FinishedPhase
+from models.training.kit.progress import load_or_compute
 
 BATCH = 64  # texts in one pass, everywhere in training
 FILE = "states.safetensors"
@@ -39,8 +39,8 @@ class States:
 
 def load_or_encode(folder: Path, texts: Sequence[str], encoder: MiniLM, say: Say) -> States:
     """Load the states of the texts from the folder, or encode the texts and write them there."""
-    phase = FinishedPhase(folder / FILE, digest(texts))
-    tensors = phase.load_or("states", lambda: _encode(texts, encoder, say))
+    mark = digest(texts)
+    tensors = load_or_compute(folder / FILE, mark, "states", lambda: _encode(texts, encoder, say))
     return States(tensors["packed"], tensors["offsets"])
 
 

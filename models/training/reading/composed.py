@@ -5,34 +5,16 @@ Values are often exchanged and names often invented, so that only the passage te
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from models.packs.pack import Fact, Pack
 from models.training.kit.plan import Plan
-from models.training.reading.written.texts import Split, split_of
-from models.training.thu_ernie.question import Question, ask, ask_as_people_write
+from models.training.reading.written.texts import Question, Split, Text, split_of
+from models.training.thu_ernie.question import ask_as_people_write
 
 STATEMENTS = (3, 7)  # facts of a passage
 SAME_RELATION, SAME_SUBJECT = 0.4, 0.3  # shares of the further facts that are easily taken for the right one
 EXCHANGE_SHARE = 0.4  # share of passages whose values are exchanged
 MISSING_SHARE = 0.25  # share of passages that do not say the answer
-
-
-@dataclass(frozen=True)
-class Passage:
-    """A passage with a question."""
-
-    text: str  # the passage
-    question: Question  # the question; its name is empty if it mentions no known one
-    name: str  # the name in it
-    entity: str  # entity of the name, "" if unknown
-    # First character of the answer and the one behind it; None if the passage does not say
-    answer: tuple[int, int] | None
-
-    @property
-    def expected(self) -> str | None:
-        """Return the answer."""
-        return None if self.answer is None else self.text[slice(*self.answer)]
 
 
 class PassageMaker:
@@ -53,8 +35,11 @@ class PassageMaker:
             self._by_subject.setdefault(fact.subject_id, []).append(fact)
         self._relations = [relation for relation in self._by_relation if relation in templates]
 
-    def compose(self, rng: random.Random, slips: bool = True) -> Passage:
-        """Write a passage of a few statements, and ask for one of them, or for one that it lacks."""
+    def compose(self, rng: random.Random) -> tuple[Text, Question]:
+        """Write a passage of a few statements, and ask for one of them, or for one that it lacks.
+
+        The title is the name that is asked about.
+        """
         fact = rng.choice(self._by_relation[rng.choice(self._relations)])
         facts = self._beside(fact, rng)
         values = {id(other): other.object for other in (fact, *facts)}
@@ -63,17 +48,17 @@ class PassageMaker:
         is_missing = rng.random() < MISSING_SHARE
         statements = [*facts] if is_missing and facts else [fact, *facts]
         rng.shuffle(statements)
-        text, answer = "", None
+        text, start = "", None
         for other in statements:
             template = rng.choice(self._pack.relations[other.relation_id].statements)
             template = template.replace("{subject}", self._label(other))
             if other is fact:
-                begin = len(text) + template.index("{object}")
-                answer = (begin, begin + len(values[id(other)]))
+                start = len(text) + template.index("{object}")
             text += template.replace("{object}", values[id(other)]) + " "
         name, template = self._label(fact), rng.choice(self._templates[fact.relation_id])
-        question = ask_as_people_write(template, name, self._mixture, rng) if slips else ask(template, name)
-        return Passage(text.rstrip(), question, name, fact.subject_id, answer)
+        question = ask_as_people_write(template, name, self._mixture, rng).text
+        answer = None if start is None else values[id(fact)]
+        return Text(name, text.rstrip(), ()), Question(question, answer, start, "plain")
 
     def _label(self, fact: Fact) -> str:
         return self._pack.entities[fact.subject_id].label

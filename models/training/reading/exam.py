@@ -4,11 +4,11 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from models.confidence import Confidence
 from models.reading.reader import Reader
 from models.training.kit.card import percent
+from models.training.kit.exam import Figures
 from models.training.reading.outcomes import Outcome
 from models.training.reading.written.texts import PASSAGES, Question, Split, Text, read_texts
 from models.training.reading.written.variants import NAME, find_names
@@ -32,19 +32,15 @@ def examine(reader: Reader, texts: Sequence[Text]) -> list[Outcome]:
     ]
 
 
-class Corrections(NamedTuple):
-    """What answers do when a sentence of their text is corrected."""
-
-    follow: float  # corrected answers, of those that were right before, that are answered the new way, in per cent
-    n_follow: int  # number of these corrections
-    stay: float  # other answers about the same texts that stay as they were, in per cent
-    n_stay: int  # number of these answers
-
-
 def measure_corrections(
     examine_text: Callable[[Text], Sequence[Outcome]], texts: Sequence[Text], scale: Confidence
-) -> Corrections:
-    """Replace the names and numbers of one right answer at a time in its text, and ask all questions again."""
+) -> Figures:
+    """Replace the names and numbers of one right answer at a time in its text, and ask all questions again.
+
+    Returns:
+        Shares, in per cent, of the corrections that the answer follows, and of other answers about the same text that
+        stay as they were; and the numbers of both.
+    """
     pool, rng = sorted({name for text in texts for name in find_names(text.text)}), random.Random(1)
     follow, stay = [], []
     for text in texts:
@@ -59,7 +55,12 @@ def measure_corrections(
             follow.append(bool(after[place].exact(scale)))
             pairs = enumerate(zip(before, after, strict=True))
             stay += [old.reply(scale) == new.reply(scale) for other, (old, new) in pairs if other != place]
-    return Corrections(percent(follow), len(follow), percent(stay), len(stay))
+    return {
+        "follow": percent(follow),
+        "n_follow": len(follow),
+        "stay": percent(stay),
+        "n_stay": len(stay),
+    }
 
 
 def correct(text: Text, question: Question, pool: Sequence[str], rng: random.Random) -> Text | None:

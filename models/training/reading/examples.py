@@ -36,10 +36,7 @@ class Examples:
     def draw(self, number: int, rng: random.Random) -> Row:
         """Draw a row: a passage of facts, or the written question of this number, changed in ways that keep it true."""
         if rng.random() < self._mixture.composed_share:
-            passage = self._maker.compose(rng)
-            start = passage.answer[0] if passage.answer else None
-            question = Question(passage.question.text, passage.expected, start, "plain")
-            return self._lay(Text("", passage.text, ()), question, rng)
+            return self._lay(*self._maker.compose(rng), rng)
         place, question_place = self._places[number]
         text = self._texts[place]
         if rng.random() < self._mixture.in_vain_share:

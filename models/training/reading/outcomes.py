@@ -9,11 +9,11 @@ import string
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from models.confidence import Confidence, calibration_error
 from models.reading.confidence import rate
 from models.reading.spans import Span
+from models.training.kit.exam import Figures
 from models.training.reading.written.texts import Question
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -30,9 +30,8 @@ class Outcome:
     @property
     def is_best_right(self) -> bool:
         """True if the best span is the answer."""
-        expected = self.question.answer
-        spans = self.spans
-        return expected is not None and bool(spans) and normalize(spans[0].text) == normalize(expected)
+        expected, best = self.question.answer, self.spans[0].text if self.spans else None
+        return expected is not None and best is not None and normalize(best) == normalize(expected)
 
     def score(self, scale: Confidence) -> float:
         """Return the probability that the best span is right; 0 without a span."""
@@ -69,16 +68,6 @@ def normalize(text: str) -> str:
     return " ".join(ARTICLES.sub(" ", plain).split())
 
 
-class Figures(NamedTuple):
-    """The figures of one group of outcomes, in per cent and points."""
-
-    questions: int
-    exact: float
-    f1: float
-    wrong: float
-    calibration_error: float
-
-
 def by_kind(outcomes: Sequence[Outcome], scale: Confidence) -> Mapping[str, Figures]:
     """Return the figures of each kind of question, and of all."""
     groups: dict[str, list[Outcome]] = defaultdict(list)
@@ -89,11 +78,16 @@ def by_kind(outcomes: Sequence[Outcome], scale: Confidence) -> Mapping[str, Figu
 
 
 def grade(outcomes: Sequence[Outcome], scale: Confidence) -> Figures:
-    """Return the figures of a group; an answer that is given and not right counts as wrong."""
+    """Return the figures of a group, in per cent and points; an answer that is given and not right counts as wrong."""
     exact = [outcome.exact(scale) for outcome in outcomes]
     is_given = [outcome.reply(scale) is not None for outcome in outcomes]
     n_wrong = sum(has_reply and not right for has_reply, right in zip(is_given, exact, strict=True))
     scores = [outcome.score(scale) for outcome in outcomes]
-    error = calibration_error(scores, [outcome.is_best_right for outcome in outcomes])
-    share, f1 = 100 / len(outcomes), sum(outcome.f1(scale) for outcome in outcomes)
-    return Figures(len(outcomes), share * sum(exact), share * f1, share * n_wrong, error)
+    share = 100 / len(outcomes)
+    return {
+        "questions": len(outcomes),
+        "exact": share * sum(exact),
+        "f1": share * sum(outcome.f1(scale) for outcome in outcomes),
+        "wrong": share * n_wrong,
+        "calibration_error": calibration_error(scores, [outcome.is_best_right for outcome in outcomes]),
+    }

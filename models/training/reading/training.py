@@ -81,14 +81,11 @@ def measure(run: Run) -> None:
     sample = rng.sample(texts, min(len(texts), run.plan.n_corrected))
     corrections = measure_corrections(lambda text: examine(reader, [text]), sample, scale)
     rows = (
-        (name, kind, group.questions, *(f"{figure:.1f}" for figure in group[1:]))
+        (name, kind, n_questions, *(f"{figure:.1f}" for figure in shares))
         for name, kinds in figures.items()
-        for kind, group in kinds.items()
+        for kind, (n_questions, *shares) in ((kind, group.values()) for kind, group in kinds.items())
     )
-    by_name = {
-        name: {kind: group._asdict() for kind, group in kinds.items()} for name, kinds in figures.items()
-    }
     facts: Any = {"minutes": run.minutes, "threshold": 100 * scale.threshold, "hand": HELD_HAND}
-    whole = {**by_name, "corrections": corrections._asdict()}
+    whole = {**figures, "corrections": corrections}
     fill_card(run.out, FOLDER / "card.md", whole, table="\n".join(table(COLUMNS, rows)).rstrip(), **facts)
     run.say(f"wrote {run.out}: {figures['all']}")

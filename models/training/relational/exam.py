@@ -105,13 +105,10 @@ def measure_group(system: RelationalSystem, examples: Sequence[Example]) -> Figu
 
 
 def draw_groups(
-    plan: Plan,
-    maker: ExampleMaker,
-    new_relations: ExampleMaker,
-    pack: PackQuestions,
-    inverse: ExampleMaker | None = None,
+    plan: Plan, makers: Mapping[str, ExampleMaker], pack: PackQuestions
 ) -> Mapping[str, list[Example]]:
     """Draw the questions of the exam: about trained relations, new ones, facts of the pack, and subjects."""
+    maker, new_relations = makers["test"], makers["new"]
     examples: dict[str, list[Example]] = {}
     for hops in range(1, plan.config.hops + 1):
         examples[f"{hops} hops"] = _draw(plan, maker, hops, False, False)
@@ -124,7 +121,7 @@ def draw_groups(
         ]
     examples["1 hops, new relation"] = _draw(plan, new_relations, 1, False, False)
     examples["2 hops, new relations"] = _draw(plan, new_relations, 2, False, False)
-    if inverse:
+    if inverse := makers.get("inverse"):
         for hops in range(1, plan.config.hops + 1):
             examples[f"{hops} hops, with a subject"] = _draw(plan, inverse, hops, False, False)
             examples[f"{hops} hops, with a subject, unanswerable"] = _draw(plan, inverse, hops, False, True)

@@ -8,6 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from models.graph.knowledge import Entity, Fact
 from models.relational.network import FORMS
@@ -24,12 +25,8 @@ OBJECT = "{object}"
 MOST_VALUES = 3  # values of one fact
 
 
-@dataclass(frozen=True)
-class Visit:
-    """An entity on the right path."""
-
-    labels: tuple[str, ...]  # labels of its facts
-    target: str  # the label to walk; "@stay" at the end, "@null" if the fact is missing
+# A visit of a node: the labels that leave it, and the right one, "@null" or "@stay".
+Visit: TypeAlias = tuple[Sequence[str], str]
 
 
 @dataclass(frozen=True)
@@ -150,7 +147,7 @@ class _Drawing:
             facts = self.entities[id].facts if id else ()
             return tuple(dict.fromkeys((*(fact.label for fact in facts), *(labels_in[id] if id else ()))))
 
-        return tuple(tuple(Visit(labels(id), target) for id, target in hop) for hop in self.hops if hop)
+        return tuple(tuple((labels(id), target) for id, target in hop) for hop in self.hops if hop)
 
     def new_object(self, relation: RelationText) -> tuple[str, str]:
         """Return id and label of an object that the relation could have; the id is "" for a text or a number."""

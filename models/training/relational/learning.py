@@ -66,9 +66,7 @@ def hops_of(
     Yields:
         For each hop the log-weights [visit key], the right key of each visit, and the share of each visit in its walk.
     """
-    labels = dict.fromkeys(
-        label for e in examples for hop in e.hops for visit in hop for label in visit.labels
-    )
+    labels = dict.fromkeys(label for e in examples for hop in e.hops for names, _ in hop for label in names)
     relations = Labels.of(reader.label_vectors(labels), network)
     rows = {**SPECIAL, **relations.rows}
     walks, value = list(range(len(examples))), None
@@ -82,7 +80,7 @@ def hops_of(
         visits = [(number, visit) for number, walk in enumerate(walks) for visit in examples[walk].hops[hop]]
         numbers = torch.tensor([number for number, _ in visits])
         allowed = allowed_keys([visit for _, visit in visits], rows, len(relations.keys), hop)
-        targets = torch.tensor([rows[visit.target] for _, visit in visits])
+        targets = torch.tensor([rows[target] for _, (_, target) in visits])
         shares = torch.tensor([1 / len(examples[walks[number]].hops[hop]) for number, _ in visits])
         yield network.weights(states, relations.keys, allowed, numbers), targets, shares
         if len(relations.vectors):
@@ -94,8 +92,8 @@ def allowed_keys(visits: Sequence[Visit], rows: dict[str, int], n_keys: int, hop
     """Return a boolean [visit key]: the labels of each visit, null, and stay from the second hop on."""
     allowed = torch.zeros(len(visits), n_keys, dtype=torch.bool)
     allowed[:, NULL], allowed[:, STAY] = True, hop > 0
-    for row, visit in enumerate(visits):
-        allowed[row, [rows[label] for label in visit.labels]] = True
+    for row, (labels, _) in enumerate(visits):
+        allowed[row, [rows[label] for label in labels]] = True
     return allowed
 
 

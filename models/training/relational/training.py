@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -33,29 +33,16 @@ TRAIN_HANDS, TEST_HANDS = (1, 2), (3,)  # writers whose words training reads, an
 SHARE_OF_SUBJECTS = 0.5  # share of hops that lead to a subject, among questions of the exam
 
 
-@dataclass(frozen=True)
-class Setup:
-    """Makers of examples; those of the exam use the words of the third writer."""
-
-    files: DataFiles
-    train: ExampleMaker
-    tune: ExampleMaker  # relations that only calibration sees, in trained words
-    test: ExampleMaker
-    new: ExampleMaker  # relations that no weight was trained on
-    pack: PackQuestions  # facts of the pack, of trained relations
-    inverse: ExampleMaker | None  # paths that lead to a subject; None if the reader does not walk back
-
-
 def train(run: Run) -> bool:
     """Train, calibrate and write the checkpoint; deterministic for a plan, a pack and a processor."""
     reader = TextReader(MiniLM())
-    setup = prepare(run.plan, run.pack, reader)
+    files, makers, _ = prepare(run.plan, run.pack, reader)
     dtype = torch.bfloat16 if learns_in_bfloat16(torch.device("cpu")) else torch.float32
-    learning = Learning(run.plan, TextReader(MiniLM(dtype=dtype)), setup.train.draw, run.say)
-    if not run.take(learning, setup.files.fingerprint(run.plan.to_json())):
+    learning = Learning(run.plan, TextReader(MiniLM(dtype=dtype)), makers["train"].draw, run.say)
+    if not run.take(learning, files.fingerprint(run.plan.to_json())):
         return False
     run.say("calibrating")
-    scale = calibrate(run.plan, learning.network, reader, (setup.train, setup.tune))
+    scale = calibrate(run.plan, learning.network, reader, (makers["train"], makers["tune"]))
     save(learning.network, scale, run.out)
     return True
 
@@ -64,16 +51,24 @@ def measure(run: Run) -> None:
     """Measure the checkpoint, and write its card beside it."""
     system = RelationalSystem(load(run.out))
     plan = run.plan.change(config=asdict(system.model.config))
-    setup = prepare(plan, run.pack, system.model.reader)
+    _, makers, pack = prepare(plan, run.pack, system.model.reader)
     figures = {}
-    for name, examples in draw_groups(plan, setup.test, setup.new, setup.pack, setup.inverse).items():
+    for name, examples in draw_groups(plan, makers, pack).items():
         figures[name] = measure_group(system, examples)
         run.say(f"{name}: {figures[name]}")
     fill_card(run.out, FOLDER / "card.md", figures, minutes=run.minutes)
 
 
-def prepare(plan: Plan, folder: Path, reader: TextReader) -> Setup:
-    """Split relations and writers; `folder` is the folder of the pack."""
+def prepare(
+    plan: Plan, folder: Path, reader: TextReader
+) -> tuple[DataFiles, dict[str, ExampleMaker], PackQuestions]:
+    """Split relations and writers; `folder` is the folder of the pack.
+
+    Returns:
+        The files that were read; makers of examples: `tune` has relations that only calibration sees, in trained words,
+        `test` the words of the third writer, `new` relations that no weight saw, and `inverse`, if the reader
+        walks back, paths that lead to a subject; and questions for facts of the pack, of trained relations.
+    """
     with DataFiles(folder) as files:
         relations = split_relations(Pack.load(folder), plan.seed, plan.n_tuning)
         trained_phrasings = read_phrasings(TRAIN_HANDS)
@@ -105,12 +100,12 @@ def prepare(plan: Plan, folder: Path, reader: TextReader) -> Setup:
     inverse = plan.mixture.inverse if walks_back else 0.0
     memory = GraphMemory.of(folder)
     walkable = Compositions(relations.train, plan.held_compositions, plan.seed)
-    return Setup(
-        files,
-        maker(relations.train, trained_words, inverse),
-        maker(relations.tune, trained_words, inverse),
-        maker(relations.train, other_words),
-        maker({**relations.held_out, **relations.tune}, other_words),
-        PackQuestions(memory.view(memory.base), walkable, other_words, config),
-        maker(relations.train, other_words, SHARE_OF_SUBJECTS) if walks_back else None,
-    )
+    makers = {
+        "train": maker(relations.train, trained_words, inverse),
+        "tune": maker(relations.tune, trained_words, inverse),
+        "test": maker(relations.train, other_words),
+        "new": maker({**relations.held_out, **relations.tune}, other_words),
+    }
+    if walks_back:
+        makers["inverse"] = maker(relations.train, other_words, SHARE_OF_SUBJECTS)
+    return files, makers, PackQuestions(memory.view(memory.base), walkable, other_words, config)

@@ -84,11 +84,7 @@ class Setup(NamedTuple):
 
 def prepare(run: Run) -> Setup:
     """Deal relations and facts, and read what pairs are drawn from."""
-    if run.sets is None:
-        raise SystemExit(
-            "give --sets: models/training/scope/README.md says which files, and where they are found"
-        )
-    plan, sets, encoder = run.plan, run.sets, MiniLM()
+    plan, sets, encoder = run.plan, run.editing_sets("scope"), MiniLM()
     read = partial(read_sentences, encoder)
     with DataFiles(run.pack) as files:
         pack = Pack.load(run.pack)

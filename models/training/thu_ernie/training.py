@@ -18,7 +18,7 @@ from models.training.kit.card import fill_card
 from models.training.kit.exam import examine, measure_edits
 from models.training.kit.fingerprint import DataFiles
 from models.training.kit.plan import Plan, read_plan
-from models.training.kit.progress import FinishedPhase
+from models.training.kit.progress import load_or_compute
 from models.training.kit.run import Run
 from models.training.thu_ernie.exam import NO_SCALE, Drawer, calibrate
 from models.training.thu_ernie.learning import Learning
@@ -50,9 +50,8 @@ def prepare(plan: Plan, folder: Path, work: Path) -> Setup:
         wordings = Wordings.of(pack)
     mark, triples = files.fingerprint(plan.to_json()), Triples.of(pack)
     recipe = (plan.translation, plan.config.entity_size, plan.seed)
-    phase = FinishedPhase(work / ROWS, mark)
-    rows = phase.load_or("rows", lambda: {"rows": train_rows(triples, *recipe)})["rows"]
-    world = World(pack, triples, rows, plan.settings.margin)
+    tensors = load_or_compute(work / ROWS, mark, "rows", lambda: {"rows": train_rows(triples, *recipe)})
+    world = World(pack, triples, tensors["rows"], plan.settings.margin)
     vocabulary = WordPieces(find().tokenizer())
     return Setup(mark, world, wordings, QuestionMaker(world, wordings, plan.mixture), vocabulary)
 

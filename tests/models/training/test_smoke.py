@@ -133,9 +133,8 @@ def test_the_reader_of_relations_knows_its_phrasings_and_its_practice_relations(
     cut_pack: Callable[[int], Path],
 ) -> None:
     folder = cut_pack(300)
-    setup = relational.prepare(relational.PLAN, folder, TextReader(MiniLM()))
-    files = {path.name for path in setup.files.paths}
-    assert files >= HANDS | TABLES
+    files, _, _ = relational.prepare(relational.PLAN, folder, TextReader(MiniLM()))
+    assert {path.name for path in files.paths} >= HANDS | TABLES
 
 
 def test_a_fingerprint_follows_from_the_plan_and_from_each_file_that_was_read(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -32,10 +32,9 @@ class Question:
     # `steps` a fact about the value of another fact
     kind: Kind
 
-    def shift(self, offset: int, prefix: str = "") -> "Question":
+    def shift(self, offset: int) -> "Question":
         """Return the question for a longer text, in which its text begins at an offset."""
-        start = None if self.start is None else self.start + offset
-        return Question(prefix + self.text, self.answer, start, self.kind)
+        return self if self.start is None else replace(self, start=self.start + offset)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def test_where_a_fact_is_missing_the_path_leads_nowhere_and_the_walk_is_told() -
     for example in examples(MAKER, True):
         assert walk(example.entities, start_of(example), example.labels) == []
         assert example.expected is None
-        assert {visit.target for visit in example.hops[-1]} == {"@null"}
+        assert {target for _, target in example.hops[-1]} == {"@null"}
 
 
 BASE = Base(
