@@ -16,7 +16,7 @@ Verdict: TypeAlias = Literal[
 
 
 @runtime_checkable
-class Foresees(Protocol):
+class PredictsAffected(Protocol):
     """Foresees that an answer stays: much cheaper than asking, and needed for hundreds of questions per commit."""
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
@@ -24,7 +24,7 @@ class Foresees(Protocol):
 
 
 @runtime_checkable
-class ForeseesSteps(Foresees, Protocol):
+class ForeseesSteps(PredictsAffected, Protocol):
     """Foresees for several consecutive changes at once, which costs much less than one after the other."""
 
     def may_differ_in_steps(self, asks: Sequence[Ask], versions: Sequence[Views]) -> list[list[bool]]:
@@ -35,7 +35,7 @@ class ForeseesSteps(Foresees, Protocol):
 class ForeseesTaught(Protocol):
     """Foresees which of all questions in `Probes.training` a change may reach."""
 
-    def may_reach(self, before: Views, after: Views) -> Sequence[str] | None:
+    def find_affected(self, before: Views, after: Views) -> Sequence[str] | None:
         """Return the trained questions whose answers may have changed, first those to ask; None if it cannot tell."""
 
 

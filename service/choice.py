@@ -17,7 +17,7 @@ WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Standing:
+class CandidateRank:
     answers: bool  # whether it is an answer
     repeats: bool  # whether it, or the best guess of a decline, only repeats words of the question
     score: float  # probability that it is right
@@ -44,13 +44,13 @@ class Standing:
     def is_sure_fact(self) -> bool:
         return self.answers and self.rests_on_facts and self.score >= SURE_QUESTION
 
-    def is_about_another(self, fact: Standing) -> bool:
+    def is_about_another(self, fact: CandidateRank) -> bool:
         """Return whether the edit was found by a wording that does not name what the fact is about."""
         wording = self.wording.casefold()
         names = [subject.casefold() for subject in fact.subjects]
         return bool(wording) and self.score < SURE_QUESTION and not any(name in wording for name in names)
 
-    def rank(self, sure_facts: Sequence[Standing]) -> tuple[bool, bool, bool, float]:
+    def rank(self, sure_facts: Sequence[CandidateRank]) -> tuple[bool, bool, bool, float]:
         """Return the place among replies, of which the highest is taken.
 
         Args:
@@ -60,7 +60,7 @@ class Standing:
         return self.answers, not self.repeats, is_corrected, self.score
 
 
-def choose(standings: Sequence[Standing]) -> int:
+def choose(standings: Sequence[CandidateRank]) -> int:
     """Return the place of the reply that is taken; there is at least one."""
     places = range(len(standings))
     sure_facts = [standing for standing in standings if standing.is_sure_fact]

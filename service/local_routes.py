@@ -13,7 +13,7 @@ import httpx
 from fastapi import Request
 from starlette.types import ASGIApp
 
-from service.curation.tally import BY_CURATOR
+from service.curation.buffered_counter import BY_CURATOR
 from service.errors import InvalidInput
 
 JSON = dict[str, Any]

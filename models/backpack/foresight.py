@@ -82,7 +82,7 @@ class Foresight:
 
 
 class ForesightRouter(Router):
-    """Implements `Foresees` and `ForeseesTaught`, and the capabilities of a system with a scope."""
+    """Implements `PredictsAffected` and `ForeseesTaught`, and the capabilities of a system with a scope."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self._foresight = reader, Foresight(reader)
@@ -114,7 +114,7 @@ class ForesightRouter(Router):
         return [place not in stay for place in range(len(questions))]
 
     @torch.inference_mode()
-    def may_reach(self, before: Views, after: Views) -> list[str] | None:
+    def find_affected(self, before: Views, after: Views) -> list[str] | None:
         """Return the pack's questions that changed facts may answer.
 
         None after a change of senses, which reaches each answer with the word, and between tables that share no rows.

@@ -26,7 +26,7 @@ from models.kbert.options import (
     list_spans,
     support_candidates,
 )
-from models.kbert.query import HungRelation, Link, Ranks, link_mentions, mask_mention, rankable_labels
+from models.kbert.query import InjectedRelation, Link, Ranks, link_mentions, mask_mention, rankable_labels
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.tree import InputRefused
 from models.kbert.unseen import Query
@@ -145,7 +145,7 @@ class Answerer:
                 checks[place] = CheckResult(query, next(judge_readings) if is_read else None, rating)
         return checks
 
-    def find_sure(self, reading: Reading) -> HungRelation | None:
+    def find_sure(self, reading: Reading) -> InjectedRelation | None:
         """Return the relation of the best option, if its objects surely answer as far as the row says."""
         if reading.options is None or not reading.options.by_logit:
             return None
@@ -279,7 +279,7 @@ def _reply_from_candidates(
     """
     scores = [0.0 if logit is None else scale.score((logit,)) for logit in logits]
     (score, best), *rest = sorted(zip(scores, candidates, strict=True), key=lambda pair: -pair[0])
-    relation: HungRelation | None = None
+    relation: InjectedRelation | None = None
     if reading.options is not None and reading.options.by_logit:
         option = reading.options.by_logit[0]
         if option.logit > reading.options.no_answer and option.is_named_in(best):
@@ -292,7 +292,7 @@ def _reply(
     best: str,
     score: float,
     scale: Confidence,
-    relation: HungRelation | None,
+    relation: InjectedRelation | None,
     alternatives: Sequence[tuple[str, float]],
     reading: Reading,
     reason: Reason = UNSURE,

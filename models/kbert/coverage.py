@@ -1,12 +1,12 @@
 """Coverage: a value of a question that the fact which would answer it says nothing about, as "in 1975" of a mayor."""
 
-from models.kbert.query import HungRelation
+from models.kbert.query import InjectedRelation
 from models.kit.days import find_day
 from models.scope.literals import find_literals
 from models.system import UNSURE, Ask, Reason
 
 
-def describe_value(ask: Ask, relation: HungRelation) -> Reason | None:
+def describe_value(ask: Ask, relation: InjectedRelation) -> Reason | None:
     """Return why a fact does not answer a question that names a value which the fact lacks; None if it names none.
 
     A day is a value that facts with a time have: those that do not hold on it were left out before.

@@ -10,7 +10,7 @@ from typing import Any
 
 from models.graph.knowledge import Fact
 from models.kbert.answer import Answerer, Reading
-from models.kbert.query import HungRelation, LeftOut
+from models.kbert.query import InjectedRelation, LeftOut
 from models.kbert.row import QuestionRow
 from models.steps import Steps
 from models.system import Ask, Reply
@@ -106,7 +106,7 @@ def _without_each_fact(ask: Ask, reading: Reading) -> Iterator[Ask]:
 
 def _describe_tree(ask: Ask, reading: Reading, row: QuestionRow) -> Iterator[dict[str, Any]]:
     """Describe each mention with its facts: their share of the softmax, and first and last soft position."""
-    scores: dict[HungRelation | None, float] = {}
+    scores: dict[InjectedRelation | None, float] = {}
     if reading.options is not None:
         pairs = zip(reading.options.by_logit, reading.options.shares()[0], strict=True)
         scores = {option.relation: share for option, share in pairs}

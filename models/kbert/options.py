@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.kbert.query import HungRelation
+from models.kbert.query import InjectedRelation
 from models.kbert.row import QuestionRow
 from models.kit.names import contains_name
 from models.kit.replies import clip, share_rest
@@ -30,7 +30,7 @@ class Option:
     answer: str  # its text
     logit: float  # its logit, before the softmax
     # Relation whose objects are the answer; None for a span of the context
-    relation: HungRelation | None = None
+    relation: InjectedRelation | None = None
 
     def is_named_in(self, text: str) -> bool:
         """Return whether the text holds the answer, or one of the objects that make it up, as whole words."""

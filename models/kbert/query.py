@@ -69,7 +69,7 @@ def cosines(vectors: Mapping[str, Tensor], question: str, labels: Sequence[str])
 
 
 @dataclass(frozen=True, eq=False)
-class HungRelation:
+class InjectedRelation:
     """One relation of an entity, hung on a word as one fact."""
 
     entity: Entity
@@ -123,7 +123,7 @@ class Link:
     end: int
     entity: Entity
     fit: float
-    relations: tuple[HungRelation, ...]
+    relations: tuple[InjectedRelation, ...]
     other_entities: tuple[tuple[Entity, float], ...]
     left_out: tuple[LeftOut, ...]
 
@@ -177,7 +177,7 @@ def _link(mention: Mention, ranks: Ranks, max_relations: int) -> Link:
         mention.end,
         entity,
         fits[entity.id],
-        tuple(HungRelation(entity, values, ranks[values[0].label]) for values in groups[:max_relations]),
+        tuple(InjectedRelation(entity, values, ranks[values[0].label]) for values in groups[:max_relations]),
         tuple((other, fits[other.id]) for other in rest),
         tuple(left_out),
     )

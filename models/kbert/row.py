@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from models.kbert.query import HungRelation, Link
+from models.kbert.query import InjectedRelation, Link
 from models.kbert.tree import InputRefused, Tree, grow, shorten
 from models.kit.text import CLS, SEP, Tokens, Word
 
@@ -104,7 +104,7 @@ class QuestionRow:
     """A question with its facts as a row, alone or beside a second text."""
 
     row: Row
-    relations: tuple[HungRelation, ...]  # relations that are read, in the order of branches 1, 2, ..
+    relations: tuple[InjectedRelation, ...]  # relations that are read, in the order of branches 1, 2, ..
 
     @cached_property
     def objects(self) -> list[tuple[int, int]]:

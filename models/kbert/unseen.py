@@ -16,7 +16,7 @@ from itertools import compress, islice
 from typing import Any, NamedTuple
 
 from models.confidence import Confidence
-from models.kbert.query import HungRelation, Link
+from models.kbert.query import InjectedRelation, Link
 from models.kit.days import find_day, without_day
 from models.packs.own_question import OwnFact, OwnQuestions
 from models.scope.judge import Judge
@@ -38,7 +38,7 @@ class Query(NamedTuple):
 
     question: str
     links: Sequence[Link]
-    relation: HungRelation
+    relation: InjectedRelation
 
     @property
     def link(self) -> Link:
@@ -107,7 +107,7 @@ class UnseenCheck:
             return None
         return check.decline(*query.own_fact)
 
-    def concerns(self, question: str, relation: HungRelation) -> bool:
+    def concerns(self, question: str, relation: InjectedRelation) -> bool:
         """Return whether the relation's label occurs in no training, or behind a word that may make it another one.
 
         Trainings have no facts with a time either.

@@ -20,7 +20,7 @@ from models.nkb.gated import Places, solve
 from models.nkb.overlay import Place
 from models.nkb.positions import LONGEST
 from models.nkb.reader import END, Read, Reader
-from models.nkb.surgery import operate_on
+from models.nkb.surgery import apply_value_edit
 from models.nkb.trace import trace
 from models.scope.readings import Readings
 from models.scope.warnings import wording_warnings
@@ -174,7 +174,7 @@ def _build_surgery(
     result: list[Material] = []
     for correction, tokens in zip(corrections, answers, strict=True):
         try:
-            moves = operate_on(reader, read_questions([correction.question]), tokens, scale)
+            moves = apply_value_edit(reader, read_questions([correction.question]), tokens, scale)
         except EditRefused as refusal:
             raise EditRefused(refusal.code, f"{correction.question!r}: {refusal.detail}") from refusal
         tensors = {

@@ -30,7 +30,7 @@ PLACES = 256  # states in one solution for values
 
 
 @dataclass(frozen=True)
-class Pushes:
+class TokenDirections:
     """Directions of all tokens; they depend on the output matrix alone."""
 
     units: Float[Tensor, "token d"]  # unit direction in which the token's logit beats every other
@@ -52,7 +52,7 @@ class Pushes:
         """Make the directions of these tokens available; here all of them are."""
 
 
-class LazyPushes(Pushes):
+class LazyPushes(TokenDirections):
     """Directions that are found when an answer first has the token, for vocabularies that were not searched before.
 
     Each is sought alone, so that its bits do not depend on the others. `LazyPushes.of` makes it.
@@ -78,19 +78,19 @@ class LazyPushes(Pushes):
                 ready.add(token)
 
 
-def find_pushes(head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"]) -> Pushes:
+def find_pushes(head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"]) -> TokenDirections:
     """Find the direction of every token of one model, and how far a state must be moved along it."""
     logits = reference @ head.T
     parts = torch.split(torch.arange(len(head), device=head.device), AT_A_TIME)
     columns = zip(*(_find(head, logits, tokens) for tokens in parts), strict=True)
     units, gaps, enough = (torch.cat(column) for column in columns)
-    return Pushes(units, gaps, enough, float(reference.norm(dim=-1).max()))
+    return TokenDirections(units, gaps, enough, float(reference.norm(dim=-1).max()))
 
 
 def _find(
     head: Tensor, logits: Float[Tensor, "state token"], tokens: Int[Tensor, " n"]
 ) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"], Float[Tensor, " n"]]:
-    """Return unit, gap and enough of `Pushes` for some tokens."""
+    """Return unit, gap and enough of `TokenDirections` for some tokens."""
     units, gaps = directions(head, tokens)
     behind = torch.stack([(logits - logits[:, token, None]).amax(0) for token in tokens.tolist()])
     return units, gaps, _enough(behind, _ahead(head, units, tokens), gaps)
@@ -139,7 +139,7 @@ class Places:
 
 
 def solve(
-    head: Float[Tensor, "token d"], epsilon: float, pushes: Pushes, places: Places, rows: int
+    head: Float[Tensor, "token d"], epsilon: float, pushes: TokenDirections, places: Places, rows: int
 ) -> tuple[Float[Tensor, " row"], Float[Tensor, " row"]]:
     """Solve for values, with logit_y - logit_k >= MARGIN beta gap at s + beta u, for all states s and tokens k.
 

@@ -79,7 +79,7 @@ class HubReader(Reader):
 class HubSystem(NkbSystem):
     """A T5 of the hub; it has no index of questions that it was trained on."""
 
-    def may_reach(self, before: Views, after: Views) -> list[str] | None:
+    def find_affected(self, before: Views, after: Views) -> list[str] | None:
         """Return None, since the trained questions are not known."""
         return None
 

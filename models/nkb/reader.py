@@ -24,7 +24,7 @@ from models.kit.batching import Cache
 from models.kit.checkpoint import CONFIG, WEIGHTS, Contents, fill, read_verified
 from models.nkb.bank import BankConfig, mount
 from models.nkb.decode import Decoder
-from models.nkb.gated import Pushes
+from models.nkb.gated import TokenDirections
 from models.nkb.skeleton import build_skeleton
 from models.packs.own_question import OwnQuestions
 from models.scope.judge import Judge
@@ -102,7 +102,7 @@ class Reader:
     scope: Scope
     confidence: Confidence
     bank: BankConfig
-    pushes: Pushes  # directions that routed rows are made of
+    pushes: TokenDirections  # directions that routed rows are made of
     subjects: Subjects
     # Tells questions for a fact of the pack from those that only look like it; None without a pack
     own_questions: OwnQuestions | None = None
@@ -173,7 +173,7 @@ def _assemble(contents: Contents, encoder: MiniLM, device: torch.device, dtype: 
         scope=Scope(judge),
         confidence=Confidence.parse(contents.json(CONFIDENCE)),
         bank=bank,
-        pushes=Pushes(units, reference["gaps"], reference["enough"], float(reference["largest"])),
+        pushes=TokenDirections(units, reference["gaps"], reference["enough"], float(reference["largest"])),
         subjects=Subjects.from_weights(contents.tensors(SUBJECTS), dequantize(reference["taught"])),
         own_questions=OwnQuestions.load(judge),
     )

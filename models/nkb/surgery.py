@@ -39,7 +39,7 @@ EditsByPlace = Mapping[Place, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Site:
+class EditTarget:
     """The last bank at one decode step."""
 
     weights: Float[Tensor, " slot"]
@@ -66,7 +66,14 @@ class Surgery:
 
 
 def operate(
-    site: Site, head: Head, new: int, old: int, *, scale: float | None, margin: float, limit: float = math.inf
+    site: EditTarget,
+    head: Head,
+    new: int,
+    old: int,
+    *,
+    scale: float | None,
+    margin: float,
+    limit: float = math.inf,
 ) -> Surgery:
     """Compute the change of a row that makes `new` the next token instead of `old`.
 
@@ -142,7 +149,9 @@ def _interval(p: Tensor, q: Tensor, margin: float, square: Tensor) -> tuple[Tens
     return torch.where(holds_now, 0.0, near), torch.where(holds_now, near, far)
 
 
-def operate_on(reader: Reader, read: Read, tokens: list[int], scale: float | None = None) -> list[Surgery]:
+def apply_value_edit(
+    reader: Reader, read: Read, tokens: list[int], scale: float | None = None
+) -> list[Surgery]:
     """Compute the moves with which the base gives an answer.
 
     Args:
@@ -164,7 +173,7 @@ def operate_on(reader: Reader, read: Read, tokens: list[int], scale: float | Non
         for step, token in enumerate(tokens):
             best = best_token(step)
             if best != token:
-                site = Site(base.a[0, step], _norm_input(reader, base, step, moves))
+                site = EditTarget(base.a[0, step], _norm_input(reader, base, step, moves))
                 moves.append(operate(site, head, token, best, scale=scale, margin=MARGIN, limit=LARGEST))
         if scale is not None and moves:
             return moves

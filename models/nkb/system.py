@@ -193,7 +193,7 @@ class NkbSystem(Router, PackProbes):
         return [differs if same else [True] * len(asks) for differs, same in steps]
 
     @torch.inference_mode()
-    def may_reach(self, before: Views, after: Views) -> list[str] | None:
+    def find_affected(self, before: Views, after: Views) -> list[str] | None:
         """Return the trained questions near an edit; None after surgery, or if the tables share no rows."""
         old_bank, new_bank = before[self._bank], after[self._bank]
         comparable = old_bank.active_edits.generation == new_bank.active_edits.generation

@@ -77,7 +77,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Stranger:
+class UnknownEntity:
     """A real name that the pack does not hold, to see whether a model declines to answer about it."""
 
     subject: str
@@ -102,7 +102,7 @@ class Pack:
     relations: dict[str, Relation]
     entities: dict[str, Entity]
     facts: tuple[Fact, ...]
-    strangers: tuple[Stranger, ...]
+    strangers: tuple[UnknownEntity, ...]
     probes: tuple[Probe, ...]
 
     @classmethod
@@ -230,14 +230,14 @@ def _answers(facts: Iterable[Fact]) -> dict[tuple[str, str], str]:
 
 def _strangers(
     path: Path, relations: Mapping[str, Relation], entities: Mapping[str, Entity]
-) -> Iterator[Stranger]:
+) -> Iterator[UnknownEntity]:
     owners = {name.casefold(): entity.id for entity in entities.values() for name in entity.names}
     for where, (subject, relation, split) in rows(path, STRANGER_COLUMNS, optional=True):
         check(relation in relations, where, f"relation {relation} is not in relations.toml: add it there")
         check(split in ("tune", "test"), where, f"the split is '{split}': write tune or test")
         owner = owners.get(subject.casefold())
         check(owner is None, where, f"'{subject}' names {owner}, so it is no stranger: remove the line")
-        yield Stranger(subject, relation, cast(Literal["tune", "test"], split))
+        yield UnknownEntity(subject, relation, cast(Literal["tune", "test"], split))
 
 
 def _probes(

@@ -72,12 +72,14 @@ class ActiveEdits:
         return edits
 
     @cached_property
-    def heirs(self) -> Int[Tensor, " edit"]:
+    def last_successors(self) -> Int[Tensor, " edit"]:
         """For each edit the place of the one that answers for it: the last of those that replace one another."""
-        heirs = self.successors
-        while self.has_heirs and not torch.equal(further := heirs[heirs], heirs):
-            heirs = further
-        return heirs
+        last_successors = self.successors
+        while self.has_heirs and not torch.equal(
+            further := last_successors[last_successors], last_successors
+        ):
+            last_successors = further
+        return last_successors
 
     @cached_property
     def is_read(self) -> Bool[Tensor, " row"]:
@@ -100,11 +102,11 @@ class ActiveEdits:
         return self.owner != NO_EDIT
 
     @cached_property
-    def speaker(self) -> Int[Tensor, " row"]:
+    def answering_edit(self) -> Int[Tensor, " row"]:
         """Which edit answers a question that asks for the fact of this row, or NO_EDIT."""
         if not self.has_heirs:
             return self.owner
-        return torch.where(self.is_owned, self.heirs[self.owner], NO_EDIT)
+        return torch.where(self.is_owned, self.last_successors[self.owner], NO_EDIT)
 
     @cached_property
     def question_rows(self) -> Bool[Tensor, " row"]:
@@ -126,7 +128,7 @@ class ActiveEdits:
     def block_ids(self) -> Int[Tensor, " row"]:
         """For each row the address of the block that answers there: two views that live agree where it is one block."""
         addresses = torch.tensor([id(edit) for edit in self.edits] or [NO_EDIT])
-        return torch.where(self.is_owned, addresses[self.speaker], NO_EDIT)
+        return torch.where(self.is_owned, addresses[self.answering_edit], NO_EDIT)
 
     def changed_rows(self, before: "ActiveEdits") -> Bool[Tensor, " row"]:
         """Return which rows one view alone reads, or another edit answers there; both views of one generation."""
@@ -135,7 +137,7 @@ class ActiveEdits:
         sides = torch.full((2, n_rows), NO_EDIT)
         is_read = torch.zeros(2, n_rows, dtype=torch.bool)
         for side, read, view in zip(sides, is_read, (before, self), strict=True):
-            side[: len(view.owner)] = view.speaker if is_shared else view.block_ids
+            side[: len(view.owner)] = view.answering_edit if is_shared else view.block_ids
             read[: len(view.owner)] = view.is_read
         return (sides[0] != sides[1]) | (is_read[0] != is_read[1])
 
@@ -171,7 +173,7 @@ class ActiveEdits:
         last.scatter_reduce_(
             0, group, torch.arange(len(group)), "amax"
         )  # the latest edit with the same words
-        answering = self.speaker[self.wordings.rows[last[group]]]
+        answering = self.answering_edit[self.wordings.rows[last[group]]]
         odd = sorted(set(self.wordings.edits[answering != self.wordings.edits].tolist()))
         return {edit: answering[self.wordings.of_edit(edit)].tolist() for edit in odd}
 
@@ -187,7 +189,7 @@ class Match:
     @property
     def block(self) -> Block:
         """Return the block of the edit that answers."""
-        return self.view.edits[int(self.view.speaker[self.row])]
+        return self.view.edits[int(self.view.answering_edit[self.row])]
 
     @property
     def edit(self) -> str:

@@ -201,7 +201,7 @@ class Scope:
             view = views[question]
             is_refused = against.get((question, int(view.owner[row])), -inf) >= float(evidence[pair]) + LEAN
             if view.is_owned[row] and not is_refused:
-                likeliest[question][int(view.speaker[row])] = float(log_odds[pair]), row
+                likeliest[question][int(view.answering_edit[row])] = float(log_odds[pair]), row
         for question, (row, probability) in self._weigh_rivals(likeliest, table).items():
             tokens = questions.tokens[question], table.tokens[row]
             if probability >= at_least or (
@@ -257,11 +257,11 @@ def find_contenders(questions: Readings, views: Sequence[ActiveEdits], min_cosin
     edits: list[set[int]] = [set() for _ in views]
     is_judged = []
     for place, row in rows:
-        view, speaker = views[place], int(views[place].speaker[row])
+        view, answering_edit = views[place], int(views[place].answering_edit[row])
         is_free = row in view.against or (place, int(view.owner[row])) in edits_with_doubt
         if not is_free and len(edits[place]) < RIVALS:
-            edits[place].add(speaker)
-        is_judged.append(is_free or speaker in edits[place])
+            edits[place].add(answering_edit)
+        is_judged.append(is_free or answering_edit in edits[place])
     return pairs.select(torch.tensor(is_judged, dtype=torch.bool))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from service.calls.frames import CANCEL, Frames, locate, read
+from service.calls.frames import CANCEL, FramedProtocol, locate, read
 
 LOOK_EVERY_S = 0.5  # seconds between two looks for listeners
 
@@ -20,14 +20,14 @@ class CallLost(Exception):
     """The process that a call was in ended, or closed its connection."""
 
 
-class Line:
+class ClientConnection:
     """A connection to one listener, with the calls that wait for their results."""
 
     def __init__(self, on_lost: Callable[[], None]) -> None:
         self._on_lost = on_lost
         self._results: dict[int, asyncio.Future[Any]] = {}
         self._n_calls = 0
-        self.frames = Frames(self._receive, self._end)
+        self.frames = FramedProtocol(self._receive, self._end)
 
     @property
     def n_waiting(self) -> int:
@@ -67,10 +67,10 @@ class Caller:
 
     def __init__(self, folder: Path, name: str, clock: Callable[[], float] = monotonic) -> None:
         self._pattern, self._clock = locate(folder, name), clock
-        self._lines: dict[Path, Line] = {}
+        self._lines: dict[Path, ClientConnection] = {}
         self._looked_at = float("-inf")
 
-    async def find_line(self) -> Line | None:
+    async def find_line(self) -> ClientConnection | None:
         """Return the line with the fewest calls; None if no listener is there."""
         if self._clock() >= self._looked_at + LOOK_EVERY_S:
             self._looked_at = self._clock()
@@ -81,7 +81,7 @@ class Caller:
 
     async def _connect(self, path: Path) -> None:
         """Add the line to a listener. The socket of a process that was killed is removed."""
-        line = Line(lambda: self._forget(path))
+        line = ClientConnection(lambda: self._forget(path))
         try:
             await asyncio.get_running_loop().create_unix_connection(lambda: line.frames, str(path))
         except ConnectionRefusedError:
@@ -100,7 +100,7 @@ class Caller:
             line.frames.close()
 
 
-class ShortHandle:
+class LocalSocketHandle:
     """A handle of Ray Serve whose batches of questions go to listeners of this machine while there are any."""
 
     def __init__(self, handle: Any, caller: Caller) -> None:

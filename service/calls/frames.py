@@ -31,7 +31,7 @@ def read(message: bytes) -> Any:
     return pickle.loads(message)  # noqa: S301 (Ray's handles do the same; only this user can write it)
 
 
-class Frames(asyncio.Protocol):
+class FramedProtocol(asyncio.Protocol):
     """A connection; `on_lost` is called once after the connection has ended."""
 
     def __init__(self, on_message: Receive, on_lost: Callable[[], None]) -> None:

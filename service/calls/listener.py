@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from service.calls.frames import CANCEL, Frames, read
+from service.calls.frames import CANCEL, FramedProtocol, read
 from service.concurrency import cancel_and_wait
 
 # Seconds for calls under way when the listener closes, within Ray's time for a replica's end
@@ -54,7 +54,7 @@ class _Connection:
     def __init__(self, answer: Callable[[Any], Awaitable[Any]], connections: set[_Connection]) -> None:
         self._answer, self._connections = answer, connections
         self.tasks: dict[int, asyncio.Task[None]] = {}
-        self.frames = Frames(self._receive, self._end)
+        self.frames = FramedProtocol(self._receive, self._end)
         connections.add(self)
 
     def _receive(self, number: int, message: bytes) -> None:

@@ -39,7 +39,7 @@ Kind: TypeAlias = Literal["declined", "uncovered", "near"]
 
 
 @dataclass(frozen=True)
-class Sighting:
+class Occurrence:
     """A question that was asked and not answered well."""
 
     question: str
@@ -75,7 +75,7 @@ class Worklist:
         self._connection, self._redis = connection, connection.commands
         self._keep, self._max_lines, self._clock = keep, max_lines, clock
 
-    async def add(self, sightings: Sequence[Sighting]) -> None:
+    async def add(self, sightings: Sequence[Occurrence]) -> None:
         """Count questions, and drop lines that are too old or too many."""
         async with self._connection.call("count unanswered questions"):
             lines = await self._number([sighting.key for sighting in sightings])
@@ -162,7 +162,7 @@ class Worklist:
         await writes.execute()
 
 
-def _key(question: Sighting | Gap) -> str:
+def _key(question: Occurrence | Gap) -> str:
     return f"{question.model} {normalize_question(question.question)}"
 
 

@@ -17,7 +17,7 @@ from service.editing import operations as calls
 from service.editing.evaluation.report import preview_report
 from service.editing.figures import CANCELLED, REPETITION, Timings, publish
 from service.editing.operations import ImportId
-from service.editing.pipeline import Order, Result
+from service.editing.pipeline import Result, WriteOptions
 from service.editing.plans.edit import EditPlan
 from service.editing.plans.undo import UndoPlan
 from service.editing.queries.documents import refuse_documents
@@ -39,7 +39,7 @@ async def edit(editor: Editor, call: calls.Edit) -> Outcome:
     if call.of_document and DOCUMENTS not in editor.models.memories:
         raise refuse_documents(editor.models)
     if edits.measure:
-        order = Order(
+        order = WriteOptions(
             author, edits.expected_version, edits.dry_run, edits.strict, key, edits.review, call.key_owner
         )
 
@@ -64,7 +64,9 @@ async def edit(editor: Editor, call: calls.Edit) -> Outcome:
 @calls.Undo.handler
 async def undo(editor: Editor, call: calls.Undo) -> Outcome:
     request = call.request
-    order = Order(call.author, dry_run=request.dry_run, strict=request.strict, idempotency_key=call.key)
+    order = WriteOptions(
+        call.author, dry_run=request.dry_run, strict=request.strict, idempotency_key=call.key
+    )
     make = partial(editor.pipeline.write, UndoPlan(request), order)
     kind = "rollback" if isinstance(request, RollbackRequest) else "revert"
     return await write(editor, kind, make, request.wait, request.wait_report)

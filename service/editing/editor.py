@@ -23,6 +23,7 @@ from service.curation.hits import HitCounts
 from service.curation.reviews import Reviews
 from service.editing import changes
 from service.editing.call import HANDLERS, Call
+from service.editing.deferred_reports import DeferredReports
 from service.editing.draft import EditorState
 from service.editing.evaluation.fact_tests import current_status
 from service.editing.evaluation.paraphrases import ParaphraseGenerator
@@ -30,21 +31,20 @@ from service.editing.evaluation.report import Evaluator
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.evaluation.slot_budget import SlotBudget
 from service.editing.figures import create_series, publish
-from service.editing.later import LaterReports
 from service.editing.models import Models
 from service.editing.pipeline import Pipeline
 from service.editing.plans.import_ import Importer
 from service.editing.queries import documents, entities, history, senses, tables, upkeep, why
-from service.editing.queries.upkeep import Upkeep
-from service.editing.replication import Patience, watch_replicas
+from service.editing.queries.upkeep import EditMaintenance
+from service.editing.replication import AckPolicy, watch_replicas
 from service.editing.state_builder import StateBuilder
 from service.errors import ErrataError, Internal
 from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup, find_informer
+from service.ledger.poison_requests import SUSPECT, PoisonRequests
 from service.ledger.reports import Reports
 from service.ledger.startup import check_address
 from service.ledger.store import RedisLedger
-from service.ledger.suspects import SUSPECT, Suspects
 from service.ledger.tags import Tags
 from service.loading import load_system
 from service.metrics import metrics
@@ -72,10 +72,10 @@ class Editor:
         bundles = {name: await run(thread, load_system, settings, name) for name in settings.systems}
         self.ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
         connection = self.ledger.connection
-        self.upkeep, self.tags = Upkeep(HitCounts(connection), Reviews(connection)), Tags(connection)
+        self.upkeep, self.tags = EditMaintenance(HitCounts(connection), Reviews(connection)), Tags(connection)
         lookup = find_informer((bundle.system for bundle in bundles.values()), connection)
         count = metrics.CRASHING.labels("editor").inc
-        suspects = Suspects(connection, "editor", "nothing was changed", count)
+        suspects = PoisonRequests(connection, "editor", "nothing was changed", count)
         self.models = Models(bundles, lookup, thread, settings.model_to_correct, suspects)
         self.builder = StateBuilder(self.ledger, self.models)
         self.budget = SlotBudget(settings.bank_slots, settings.auto_grow_bank)
@@ -83,7 +83,7 @@ class Editor:
         self.side_effects = SideEffectProbe(self.models, probes)
         paraphrases = {name: ParaphraseGenerator(probe.templates) for name, probe in probes.items()}
         evaluator = Evaluator(self.models, self.side_effects, paraphrases, self.budget)
-        self.later = LaterReports(evaluator, Reports(connection))
+        self.later = DeferredReports(evaluator, Reports(connection))
         self.pipeline = Pipeline(
             self.ledger,
             partial(check_address, settings.redis_url),
@@ -93,7 +93,7 @@ class Editor:
             self.models.priority,
             settings.snapshot_every,
         )
-        self.patience = Patience(settings.ack_timeout_s, dict.fromkeys(bundles, settings.min_replicas))
+        self.patience = AckPolicy(settings.ack_timeout_s, dict.fromkeys(bundles, settings.min_replicas))
         self.check_lock = asyncio.Lock()
         self.importer = Importer(self.pipeline, self.models, ImportStore(connection), settings.import_limits)
         create_series()

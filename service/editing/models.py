@@ -22,10 +22,10 @@ from more_itertools import chunked, map_reduce
 
 from models.blocks import Image, block_key
 from models.capabilities import (
-    Foresees,
     ForeseesSteps,
     ForeseesTaught,
     HasScope,
+    PredictsAffected,
     ReadsNeighbours,
     Routes,
     ScopeVerdict,
@@ -38,7 +38,7 @@ from models.system import Ask, Bundle, NearbyEdit, Probes, Reply, Side, System
 from service.errors import EditRefused, ErrataError, Internal, InvalidInput, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
 from service.ledger.commit import EditRecord
-from service.ledger.suspects import SUSPECT, Suspects
+from service.ledger.poison_requests import SUSPECT, PoisonRequests
 from service.scheduling.commit_priority import CommitPriority, piece_size
 
 CHANGES_PER_TURN = 64  # changes built in one turn, a quarter of a second; then other work gets its turn
@@ -112,12 +112,12 @@ class Foreseen:
 
 @dataclass(eq=False)
 class ModelAtVersion:
-    """A system with its memories at one version; `inform` adds the facts of a memory to its questions."""
+    """A system with its memories at one version; `retrieve_facts` adds the facts of a memory to its questions."""
 
     system: System
     memories: Mapping[str, MemoryAtVersion]
     run: Run = field(repr=False)
-    inform: Inform | None = field(default=None, repr=False)
+    retrieve_facts: Inform | None = field(default=None, repr=False)
     _cache: dict[str, Answer] = field(default_factory=dict, init=False, repr=False)
     _routing: Routing | None = field(default=None, init=False, repr=False)
     # The version before, and what the system foresaw of the change since then
@@ -242,7 +242,7 @@ class ModelAtVersion:
             return None
         foreseen = self._foreseen_since(before)
         if not foreseen.reach:
-            foreseen.reach = (await self.run(self.system.may_reach, before.views, self.views),)
+            foreseen.reach = (await self.run(self.system.find_affected, before.views, self.views),)
         return foreseen.reach[0]
 
     def _foreseen_since(self, before: ModelAtVersion) -> Foreseen:
@@ -255,7 +255,7 @@ class ModelAtVersion:
         if before is self:
             return []
         questions = list(dict.fromkeys(questions))
-        if not isinstance(self.system, Foresees):
+        if not isinstance(self.system, PredictsAffected):
             return questions
         differs = self._foreseen_since(before).differs
         new = [question for question in questions if question not in differs]
@@ -270,14 +270,14 @@ class ModelAtVersion:
 
     async def prepare_comparison(self, questions: Iterable[str]) -> None:
         """Let the system read questions in small pieces."""
-        if isinstance(self.system, Foresees):
+        if isinstance(self.system, PredictsAffected):
             for batch in chunked(questions, piece_size(QUESTIONS_PER_COMPARISON)):
                 side = Side(await self._asks(batch), self.views)
                 await self.run(self.system.may_differ, side, side)
 
     async def _asks(self, questions: Sequence[str], as_of: str = "") -> list[Ask]:
         asks = [Ask(question, as_of=as_of) for question in questions]
-        return asks if self.inform is None else await self.inform(asks, self.views)
+        return asks if self.retrieve_facts is None else await self.retrieve_facts(asks, self.views)
 
 
 async def _answer(
@@ -312,7 +312,7 @@ async def ask_ahead(batches: Iterable[tuple[ModelAtVersion, Iterable[str]]]) -> 
 async def compare_ahead(versions: Sequence[ModelAtVersion], questions: Iterable[str]) -> None:
     """Compare a model's consecutive versions at once, so that `differing_since` of each finds what it would ask for."""
     last = versions[-1]
-    if last.inform is not None or not isinstance(last.system, ForeseesSteps):
+    if last.retrieve_facts is not None or not isinstance(last.system, ForeseesSteps):
         return
     for batch in chunked(dict.fromkeys(questions), QUESTIONS_PER_PASS):
         await last.prepare_comparison(batch)
@@ -342,7 +342,7 @@ class Models:
         lookup: Lookup | None = None,
         thread: ThreadPoolExecutor | None = None,
         default: str | None = None,
-        suspects: Suspects | None = None,
+        suspects: PoisonRequests | None = None,
     ) -> None:
         """Join the systems.
 
@@ -426,10 +426,12 @@ class Models:
             system,
             {name: memories[name] for name in system.memories},
             self.run,
-            partial(self.inform, reach=reach) if self._informs(system.memories) else None,
+            partial(self.retrieve_facts, reach=reach) if self._informs(system.memories) else None,
         )
 
-    async def inform(self, asks: Sequence[Ask], views: Views, reach: Reach | None = None) -> list[Ask]:
+    async def retrieve_facts(
+        self, asks: Sequence[Ask], views: Views, reach: Reach | None = None
+    ) -> list[Ask]:
         """Add to each question what a memory knows about it at one version.
 
         Damaged rows of an import are not an error, for then the import could not be taken back: such a question is
@@ -438,7 +440,9 @@ class Models:
         Raises:
             ErrataError: The memory cannot be read. A report is measured whole or not at all.
         """
-        results = (await self.lookup.inform(asks, [views[self.lookup.memory]] * len(asks), reach)).asks
+        results = (
+            await self.lookup.retrieve_facts(asks, [views[self.lookup.memory]] * len(asks), reach)
+        ).asks
         for result in results:
             if isinstance(result, ErrataError) and not isinstance(result, LedgerCorrupt):
                 raise result

@@ -23,13 +23,13 @@ from errata.wire import Report
 
 from models.blocks import Block, Image
 from service.curation.reviews import Review, Reviews, check_day
+from service.editing.deferred_reports import MEASURING, DeferredReports, begin
 from service.editing.draft import Build, EditorState
 from service.editing.evaluation.fact_tests import note_present_answers
 from service.editing.evaluation.lineage import mark_superseded
 from service.editing.evaluation.near import check_names
 from service.editing.evaluation.report import check_expectations, check_other_answers, check_tests
 from service.editing.figures import Timings
-from service.editing.later import MEASURING, LaterReports, begin
 from service.editing.state_builder import StateBuilder
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
 from service.ledger.commit import Commit, Kind, Write
@@ -57,7 +57,7 @@ class Plan(Protocol):
 
 
 @dataclass(frozen=True)
-class Order:
+class WriteOptions:
     author: str
     expected_version: int | None = None
     dry_run: bool = False
@@ -92,7 +92,7 @@ class Pipeline:
         ledger: RedisLedger,
         check_server: Callable[[], Awaitable[Server]],
         builder: StateBuilder,
-        later: LaterReports,
+        later: DeferredReports,
         reviews: Reviews,
         priority: CommitPriority,
         snapshot_every: int,
@@ -131,7 +131,7 @@ class Pipeline:
                 raise
             return self.state
 
-    async def write(self, plan: Plan, order: Order, timings: Timings) -> Result:
+    async def write(self, plan: Plan, order: WriteOptions, timings: Timings) -> Result:
         """Make one commit, or report what it would do.
 
         A dry run holds up no commit: it is measured on the version at hand, one at a time.
@@ -164,7 +164,7 @@ class Pipeline:
         version = await self._ledger.find_version(owner, idempotency_key)
         return None if version is None else await self._result_at(version, plan)
 
-    async def _attempt(self, plan: Plan, order: Order, timings: Timings) -> Result:
+    async def _attempt(self, plan: Plan, order: WriteOptions, timings: Timings) -> Result:
         state = await self.newest()
         if order.idempotency_key is not None and not order.dry_run:
             first_result = await self.first_result(plan, order.owner, order.idempotency_key)
@@ -186,7 +186,7 @@ class Pipeline:
             check_names(report)
         return await self._append(plan, order, build, report, timings)
 
-    async def _evaluate(self, build: Build, order: Order, timings: Timings) -> tuple[Build, Report]:
+    async def _evaluate(self, build: Build, order: WriteOptions, timings: Timings) -> tuple[Build, Report]:
         """Note what a draft replaces, and measure it: all if that may refuse the commit, or if there will be none."""
         version = build.state.version + 1
         with timings.part("report"):
@@ -199,7 +199,7 @@ class Pipeline:
         return build, report.model_copy(update={"timings": timings.to_wire()})
 
     async def _append(
-        self, plan: Plan, order: Order, build: Build, report: Report, timings: Timings
+        self, plan: Plan, order: WriteOptions, build: Build, report: Report, timings: Timings
     ) -> Result:
         """Compare and append; a commit that an earlier request with the same key made counts as this one."""
         commit, blocks = _commit(plan, order, build, report)
@@ -267,7 +267,7 @@ class Pipeline:
             log.warning("the manifest of version %d has to wait: %s", version, error.detail)
 
 
-def _commit(plan: Plan, order: Order, build: Build, report: Report) -> tuple[Commit, list[Block]]:
+def _commit(plan: Plan, order: WriteOptions, build: Build, report: Report) -> tuple[Commit, list[Block]]:
     """Return the commit, and every block that it names."""
     state, draft = build.state, build.draft
     writes: dict[str, Write] = {}

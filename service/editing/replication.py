@@ -32,7 +32,7 @@ WATCH_PERIOD_S = 2.0
 
 
 @dataclass(frozen=True)
-class Patience:
+class AckPolicy:
     """The time limit for the replicas, and the expected number of each model's."""
 
     limit_s: float
@@ -50,7 +50,7 @@ async def live_replicas(ledger: RedisLedger, head: int) -> list[ReplicaState]:
 
 
 async def wait_for_replicas(
-    ledger: RedisLedger, version: int, patience: Patience
+    ledger: RedisLedger, version: int, patience: AckPolicy
 ) -> tuple[list[ReplicaState], bool]:
     """Return the live replicas as soon as all have `version`, or after the limit, and whether all have it.
 
@@ -78,7 +78,7 @@ async def receipt(
     result: Result,
     kind: str,
     timings: Timings,
-    patience: Patience | None,
+    patience: AckPolicy | None,
     find_report: Callable[[int, Mapping[str, Any]], Awaitable[Mapping[str, Any]]],
 ) -> Outcome:
     """Return the wire's EditReceipt: 200 for a dry run, 201 for a commit, 202 if a replica did not confirm in time.

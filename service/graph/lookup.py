@@ -70,7 +70,7 @@ class FirstFacts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class InformedBatch:
+class GroundedBatch:
     asks: list[Ask | ErrataError]  # the questions, or the error of a question
     link_s: float  # seconds of finding names in the words of the batch
     read_s: float  # seconds of reading their facts
@@ -178,9 +178,9 @@ class Lookup:
         """Return whether all names that are linked come from edits and imports that are active at this view."""
         return self._naming_edits <= _edits_of(view)
 
-    async def inform(
+    async def retrieve_facts(
         self, asks: Sequence[Ask], views: Sequence[GraphView], reach: Reach | None = None
-    ) -> InformedBatch:
+    ) -> GroundedBatch:
         """Return each question with the facts of its view about its words.
 
         Args:
@@ -204,7 +204,7 @@ class Lookup:
         hits, misses = self._rows.hits - hits, self._rows.misses - misses
         entities = [(*_starts(ask), *ask.neighbours) for ask in results if isinstance(ask, Ask)]
         facts = [sum(entity.degree for entity in of_ask) for of_ask in entities]
-        return InformedBatch(results, linked_at - start, perf_counter() - linked_at, hits, misses, facts)
+        return GroundedBatch(results, linked_at - start, perf_counter() - linked_at, hits, misses, facts)
 
     def _link(self, asks: Sequence[Ask]) -> list[Sequence[Span]]:
         return [self.linker.find(ask.question) if ask.use_graph else () for ask in asks]

@@ -18,10 +18,10 @@ from service.access.rate_limits import Rate
 from service.backup.backup import Backup
 from service.config import Settings
 from service.console.routes import include_console
-from service.curation.gaps import Sighting, Worklist
+from service.curation.buffered_counter import BufferedCounter
+from service.curation.gaps import Occurrence, Worklist
 from service.curation.hits import HitCounts, Hits
 from service.curation.proposals import Proposals
-from service.curation.tally import Tally
 from service.http import openapi
 from service.http.auth import Guard
 from service.http.auto import AutoRouter
@@ -142,12 +142,14 @@ def _connect(settings: Settings) -> Access:
 
 def _build_tallies(
     settings: Settings, access: Access
-) -> tuple[Worklist | None, Tally[Sighting] | None, Tally[Hits]]:
+) -> tuple[Worklist | None, BufferedCounter[Occurrence] | None, BufferedCounter[Hits]]:
     """Build the worklist, its count of questions, and the count of answers by edits."""
     days = settings.gaps_days  # 0 where no questions are kept for curators
     worklist = Worklist(access.connection, timedelta(days=days)) if days else None
-    sightings = None if worklist is None else Tally[Sighting]("unanswered questions", worklist.add)
-    hits = Tally[Hits]("answers of edits", HitCounts(access.connection).add, MAX_HITS_WAITING)
+    sightings = (
+        None if worklist is None else BufferedCounter[Occurrence]("unanswered questions", worklist.add)
+    )
+    hits = BufferedCounter[Hits]("answers of edits", HitCounts(access.connection).add, MAX_HITS_WAITING)
     return worklist, sightings, hits
 
 

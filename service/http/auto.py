@@ -21,11 +21,11 @@ from typing import Any, TypeAlias, cast
 
 from errata.wire import AnswerDelta, AnswerRequest
 
-from service.choice import Standing, choose, repeats_words
+from service.choice import CandidateRank, choose, repeats_words
 from service.concurrency import cancel_and_wait
 from service.config import AUTO
 from service.curation.gap_groups import find_thing
-from service.curation.gaps import Kind, Sighting
+from service.curation.gaps import Kind, Occurrence
 from service.curation.hits import Hits
 from service.errors import InvalidInput, NotFound, NotReady, TooMany
 from service.http.auth import Account
@@ -36,7 +36,9 @@ from service.outcome import CODE, Outcome
 from service.scheduling.batch_queue import NO_ASKER
 from service.scheduling.work import INPUT_OF_FIELD
 
-PATIENCE_S = 10.0  # wait for further systems after one has replied; a restarting one may take its time limit
+STRAGGLER_TIMEOUT_S = (
+    10.0  # wait for further systems after one has replied; a restarting one may take its time limit
+)
 LEAST_GUESS = 0.2  # score from which a decline shows its best guess
 OTHER_MODELS = "other_models"  # name in the explanation under which the other systems' replies stand
 REPEATS, REPEATS_TEXT = "repeats_question", "The answer only repeats a name of the question."
@@ -63,11 +65,11 @@ AnyQuestion: TypeAlias = Question | AutoQuestion | UpstreamQuestion
 
 
 @dataclass(frozen=True)
-class Opinion:
+class ModelReply:
     model: str  # name of the system
     outcome: Outcome  # the outcome as its replica made it
     body: Mapping[str, Any]  # the wire's Answer, or a problem document
-    standing: Standing | None  # what decides whether it is taken; None for a problem
+    standing: CandidateRank | None  # what decides whether it is taken; None for a problem
 
     @property
     def answers(self) -> bool:
@@ -102,8 +104,8 @@ class AutoRouter:
         max_batch: int,
         default: str = AUTO,
         upstreams: UpstreamAnswers | None = None,
-        patience_s: float = PATIENCE_S,
-        on_gap: Callable[[Sighting], None] | None = None,
+        patience_s: float = STRAGGLER_TIMEOUT_S,
+        on_gap: Callable[[Occurrence], None] | None = None,
         on_hit: Callable[[Hits], None] | None = None,
     ) -> None:
         self._models, self._max_batch, self._upstreams = models, max_batch, upstreams
@@ -159,7 +161,7 @@ class AutoRouter:
             (part,) = question.parts
             async for item in self._models.stream(part):
                 if isinstance(item, Outcome):
-                    yield self._note(question, conclude(question, {part.model: item}))
+                    yield self._note(question, merge_replies(question, {part.model: item}))
                 else:
                     yield item
         else:
@@ -184,7 +186,7 @@ class AutoRouter:
             for place, outcomes in zip(again, await self._ask_many(list(again.values())), strict=True):
                 replies[place].update(outcomes)
         results = [
-            conclude(question, outcomes)
+            merge_replies(question, outcomes)
             if isinstance(question, AutoQuestion)
             else outcomes[question.parts[0].model]
             for question, outcomes in zip(questions, replies, strict=True)
@@ -242,7 +244,7 @@ class AutoRouter:
                 text = str(fields["question"])
                 thing = find_thing(text, json.loads(outcome.body)) if outcome.declined else ""
                 kind: Kind = ("uncovered" if thing else "declined") if outcome.declined else "near"
-                self._on_gap(Sighting(text, model, kind, 1, time(), thing))
+                self._on_gap(Occurrence(text, model, kind, 1, time(), thing))
         return outcome
 
     async def _ask_all(self, parts: Sequence[Question]) -> AsyncGenerator[tuple[str, Outcome]]:
@@ -299,7 +301,7 @@ def find_others(questions: Sequence[AnyQuestion], replies: Sequence[Replies]) ->
     }
 
 
-def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome:
+def merge_replies(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome:
     """Return the reply of the highest score among the answers, else among the declines, else a problem.
 
     If there are several problems, one about something that does not exist comes first, then the gravest.
@@ -363,15 +365,15 @@ def _find_unread(fields_with_input: Sequence[str], description: Description | No
     return [field for field in fields_with_input if INPUT_OF_FIELD[field] not in known_inputs]
 
 
-def _read(model: str, outcome: Outcome, request: AnswerRequest) -> Opinion:
+def _read(model: str, outcome: Outcome, request: AnswerRequest) -> ModelReply:
     body = json.loads(outcome.body)
     if outcome.status >= 400:
-        return Opinion(model, outcome, body, None)
+        return ModelReply(model, outcome, body, None)
     guess = body["best"] if body["answer"] is None else body["answer"]
     repeats = repeats_question(guess, body["edits"], request)
     # An edit that is part of other edits' rows counts as the oldest.
     edited_in = (body.get("edited_in") or 1) if body["edits"] and request.document is None else 0
-    standing = Standing(
+    standing = CandidateRank(
         body["answer"] is not None and not repeats,
         repeats,
         body["score"],
@@ -379,10 +381,10 @@ def _read(model: str, outcome: Outcome, request: AnswerRequest) -> Opinion:
         tuple(fact["subject"] for fact in body.get("facts") or ()),
         outcome.wording,
     )
-    return Opinion(model, outcome, body, standing)
+    return ModelReply(model, outcome, body, standing)
 
 
-def _describe(opinion: Opinion) -> dict[str, object]:
+def _describe(opinion: ModelReply) -> dict[str, object]:
     body = opinion.body
     if opinion.outcome.status >= 400:
         return _make_row(opinion.model, None, None, opinion.outcome.headers[CODE], body["detail"])

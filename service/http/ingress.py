@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
-from service.calls.caller import Caller, ShortHandle
+from service.calls.caller import Caller, LocalSocketHandle
 from service.calls.frames import FOLDER_VARIABLE
 from service.config import Settings
 from service.editing.call import ATTEMPTS
@@ -37,7 +37,7 @@ class Ingress:
         folder = os.environ.get(FOLDER_VARIABLE)
         clients = {
             name: ModelClient(
-                ShortHandle(handle, Caller(Path(folder), name)) if folder else handle,
+                LocalSocketHandle(handle, Caller(Path(folder), name)) if folder else handle,
                 f"the model {name!r}",
                 ATTEMPTS,
             )

@@ -39,9 +39,9 @@ from service.errors import (
 )
 from service.graph.lookup import find_informer
 from service.ledger.layout_version import check_layout
+from service.ledger.poison_requests import PoisonRequests
 from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
-from service.ledger.suspects import Suspects
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
@@ -90,7 +90,7 @@ class Replica:
         self._history = SnapshotHistory(self._loader, settings.history)
         length = metrics.QUEUE.labels(model, "replica")
         count = metrics.CRASHING.labels(model).inc
-        self._suspects = Suspects(self._ledger.connection, model, "ask it in other words", count)
+        self._suspects = PoisonRequests(self._ledger.connection, model, "ask it in other words", count)
         self._informing = BatchQueue(self._inform, settings.max_batch, defer=True)
         self._queue = BatchQueue(
             self._answer_batch, settings.max_batch, defer=True, on_length=length.set, rest=REST
@@ -318,7 +318,7 @@ class Replica:
         start = perf_counter()
         views = [snapshot.views[self._informer.memory] for snapshot in self._pin(questions)]
         reach = self._system.reach if isinstance(self._system, ReadsNeighbours) else None
-        batch = await self._informer.inform([question.ask for question in questions], views, reach)
+        batch = await self._informer.retrieve_facts([question.ask for question in questions], views, reach)
         cache = batch.hits, batch.misses
         metrics.observe_graph(self._model, batch.link_s, batch.read_s, cache, batch.facts)
         for question in questions:

@@ -179,7 +179,7 @@ async def open_lookup(url: str) -> tuple[Lookup, GraphView, RedisLedger]:
 
 async def _time_lookup(lookup: Lookup, view: GraphView, asks: list[Ask]) -> float:
     start = time.perf_counter()
-    batch = await lookup.inform(asks, [view] * len(asks))
+    batch = await lookup.retrieve_facts(asks, [view] * len(asks))
     seconds = time.perf_counter() - start
     assert all(isinstance(ask, Ask) and ask.mentions for ask in batch.asks), "every question has its entity"
     return seconds

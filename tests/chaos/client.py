@@ -168,7 +168,7 @@ MANY_FIELDS = json.dumps({str(field): 1 for field in range(50_000)})
 DEEP = "[" * 100_000
 
 
-class Stranger:
+class UnknownEntity:
     """A stranger; call run() and cancel it. Any answer that is not a refusal is recorded as admitted."""
 
     def __init__(self, http: httpx.AsyncClient, recorder: Recorder, chance: Random) -> None:

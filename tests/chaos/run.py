@@ -16,7 +16,7 @@ from errata.wire import VersionDetail
 
 from service.concurrency import cancel_and_wait
 from tests.chaos import questions
-from tests.chaos.client import Client, GraphAsker, Pins, Stranger, write_triples
+from tests.chaos.client import Client, GraphAsker, Pins, UnknownEntity, write_triples
 from tests.chaos.editor import Editor
 from tests.chaos.journal import Correction, Intent, Journal
 from tests.chaos.life import Life
@@ -181,7 +181,7 @@ class _Course:
         ]
         async with httpx.AsyncClient(base_url=http.base_url, trust_env=False) as outside:
             strangers = [
-                Stranger(outside, self._recorder, Random(f"{seed} stranger {n}"))
+                UnknownEntity(outside, self._recorder, Random(f"{seed} stranger {n}"))
                 for n in range(options.strangers)
             ]
             async with _run_people([*graph, *strangers]):
@@ -244,7 +244,7 @@ class _Course:
 
 @asynccontextmanager
 async def _run_people(
-    people: Sequence[Client | Editor | GraphAsker | Stranger],
+    people: Sequence[Client | Editor | GraphAsker | UnknownEntity],
 ) -> AsyncIterator[None]:
     """Run all clients in the background; one that ends by an error ends the run."""
     tasks = [asyncio.create_task(person.run()) for person in people]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from service.choice import Standing, choose, repeats_words
+from service.choice import CandidateRank, choose, repeats_words
 from service.errors import ErrataError, StaleVersion
 from service.loading import load_system
 from service.machine_memory import count_memory
@@ -74,11 +74,11 @@ def test_a_limit_counts_where_it_is_lower(
     assert count_memory(tmp_path / "machine", tmp_path / "membership", tmp_path / "groups") == expected
 
 
-def standing(score: float, edited_in: int = 0, *, facts: bool = False, wording: str = "") -> Standing:
-    return Standing(True, False, score, edited_in, ("Peru",) if facts else (), wording)
+def standing(score: float, edited_in: int = 0, *, facts: bool = False, wording: str = "") -> CandidateRank:
+    return CandidateRank(True, False, score, edited_in, ("Peru",) if facts else (), wording)
 
 
-DECLINE = Standing(False, False, 0.99)
+DECLINE = CandidateRank(False, False, 0.99)
 
 
 @pytest.mark.parametrize(
@@ -96,12 +96,12 @@ DECLINE = Standing(False, False, 0.99)
         ([standing(0.7, 5, wording="Who rules Chile?"), standing(0.8, facts=True)], 0),
         ([standing(0.7, 5), standing(0.95, facts=True)], 0),
         ([DECLINE, standing(0.2)], 1),
-        ([Standing(False, True, 1.0), DECLINE], 1),
+        ([CandidateRank(False, True, 1.0), DECLINE], 1),
         ([DECLINE], 0),
     ],
 )
 def test_the_newest_answer_to_the_question_comes_first_and_then_the_surest(
-    standings: list[Standing], expected: int
+    standings: list[CandidateRank], expected: int
 ) -> None:
     assert choose(standings) == expected
 

@@ -15,10 +15,10 @@ from models.backpack.memory import SENSES
 from models.capabilities import (
     AnswersInSteps,
     Costs,
-    Foresees,
     ForeseesTaught,
     HasScope,
     KnowsWords,
+    PredictsAffected,
     ReadsNeighbours,
     Routes,
     Streams,
@@ -127,7 +127,7 @@ ANSWER_REQUEST = {
     "paraphrases": ["Which town is Gabon's capital?"],
 }
 LONG_REQUEST = {"question": PERU, "answer": "Lima, " * 99 + "Lima"}
-ROUTING = {Foresees, ForeseesTaught, Routes, HasScope, KnowsWords}
+ROUTING = {PredictsAffected, ForeseesTaught, Routes, HasScope, KnowsWords}
 CAPITAL = {GRAPH: [TripleChange("e1", {"Q1000": (Statement("capital", "Boston", "Q100", "set"),)})]}
 CAPITAL_REQUEST = {"subject": "Gabon", "relation": "capital", "object": "Boston"}
 UNNAMED_REQUEST = {"subject": "Gabon", "relation": "capital", "object": ""}
@@ -185,7 +185,7 @@ RECORDS = [
         declined={"no_entity": STRANGER, "no_graph": NO_GRAPH, "unsure": MELTING},
         refused=(UNNAMED_REQUEST, ""),
         engines={"encoder"},
-        capabilities={Foresees, AnswersInSteps, Costs},
+        capabilities={PredictsAffected, AnswersInSteps, Costs},
         inputs={"graph", "context", "candidates"},
     ),
     Record(
@@ -199,7 +199,7 @@ RECORDS = [
         declined={"no_entity": STRANGER, "no_graph": NO_GRAPH, "no_path": MELTING},
         refused=(UNNAMED_REQUEST, ""),
         engines={"encoder"},
-        capabilities={Foresees, Costs, ReadsNeighbours},
+        capabilities={PredictsAffected, Costs, ReadsNeighbours},
         inputs={"graph"},
     ),
     Record(
@@ -213,7 +213,7 @@ RECORDS = [
         declined={"no_entity": STRANGER, "no_fact": MELTING},
         refused=(UNNAMED_REQUEST, ""),
         is_withheld=True,
-        capabilities={Foresees, AnswersInSteps, Costs},
+        capabilities={PredictsAffected, AnswersInSteps, Costs},
         inputs={"graph", "context", "candidates"},
     ),
     Record(

@@ -9,10 +9,10 @@ import pytest
 from models.capabilities import (
     AnswersInSteps,
     Costs,
-    Foresees,
     ForeseesTaught,
     HasScope,
     KnowsWords,
+    PredictsAffected,
     ReadsNeighbours,
     Routes,
     Streams,
@@ -24,7 +24,17 @@ from tests.systems.conftest import Case, having
 from tests.systems.records import FERRY
 
 CAPABILITIES = {
-    *(AnswersInSteps, Costs, Foresees, ForeseesTaught, HasScope, KnowsWords, ReadsNeighbours, Routes, Streams)
+    *(
+        AnswersInSteps,
+        Costs,
+        PredictsAffected,
+        ForeseesTaught,
+        HasScope,
+        KnowsWords,
+        ReadsNeighbours,
+        Routes,
+        Streams,
+    )
 }
 
 
@@ -61,7 +71,7 @@ def test_it_keeps_the_contract_and_has_what_its_record_says(case: Case) -> None:
 
 def test_nothing_asked_is_nothing_answered(case: Case) -> None:
     assert case.say(case.before) == []
-    if isinstance(case.bundle.system, Foresees):
+    if isinstance(case.bundle.system, PredictsAffected):
         assert may_differ(case, case.before, case.after) == []
 
 
@@ -201,7 +211,7 @@ def test_a_question_that_takes_longer_costs_more(case: Case) -> None:
         assert system.cost(long) > system.cost(replace(long, context=FERRY)) >= 1
 
 
-@having(Foresees)
+@having(PredictsAffected)
 def test_an_answer_that_may_not_differ_is_the_same(case: Case) -> None:
     asks = case.record.asks
     for before, after in ((case.before, case.after), (case.after, case.before)):
@@ -218,8 +228,8 @@ def test_an_answer_that_may_not_differ_is_the_same(case: Case) -> None:
 @having(ForeseesTaught)
 def test_trained_questions_that_a_change_may_reach_are_listed(case: Case) -> None:
     system: Any = case.bundle.system
-    reachable = system.may_reach(case.before, case.after)
-    assert reachable == system.may_reach(case.after, case.before)
+    reachable = system.find_affected(case.before, case.after)
+    assert reachable == system.find_affected(case.after, case.before)
     assert 0 < len(reachable) < 200
     assert set(reachable) <= {case.record.ask.question, *system.probes.training}
     asks = [Ask(question) for question in system.probes.training[::20]]
@@ -227,7 +237,7 @@ def test_trained_questions_that_a_change_may_reach_are_listed(case: Case) -> Non
         ask.question for ask, edit in zip(asks, system.route(asks, case.after), strict=True) if edit
     }
     assert routed_questions <= set(reachable)
-    assert list(system.may_reach(case.after, case.after)) == []
+    assert list(system.find_affected(case.after, case.after)) == []
 
 
 @having(Routes)

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from more_itertools import map_reduce
 
-from models.packs.pack import Item, Probe, Stranger
+from models.packs.pack import Item, Probe, UnknownEntity
 from models.training.packs.names import Half, Name
 from models.training.packs.naming import key
 from models.training.packs.selection import is_label, rank, words
@@ -32,7 +32,7 @@ class NameSpans:
 
 def draw_strangers(
     facts: Iterable[RawFact], names: Iterable[str], question_words: frozenset[str]
-) -> list[Stranger]:
+) -> list[UnknownEntity]:
     """Draw names that the pack does not hold, to test a model on questions that it should decline.
 
     Each relation has equally many, half for tuning and half for testing; each name occurs once.
@@ -51,13 +51,13 @@ def draw_strangers(
             by_relation[fact.relation].setdefault(key(label), label)
     share = MAX_STRANGERS // max(len(by_relation), 1) // 2 * 2
     used_labels: set[str] = set()
-    strangers: list[Stranger] = []
+    strangers: list[UnknownEntity] = []
     for relation, labels in sorted(by_relation.items()):
         free_labels = (label for label in labels if label not in used_labels)
         sample = sorted(free_labels, key=lambda label: rank(relation, label))[:share]
         used_labels.update(sample)
         for place, label in enumerate(sample):
-            strangers.append(Stranger(labels[label], relation, "tune" if place % 2 == 0 else "test"))
+            strangers.append(UnknownEntity(labels[label], relation, "tune" if place % 2 == 0 else "test"))
     return sorted(strangers, key=lambda stranger: (stranger.relation_id, stranger.subject))
 
 

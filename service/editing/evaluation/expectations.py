@@ -48,7 +48,7 @@ async def ask_edits(
     return {model: await models[model].ask_wordings(batch, all_edits) for model, batch in batches.items()}
 
 
-def comes_out(edit: PlannedEdit | EditRecord, answer: Answer) -> bool:
+def returns_expected(edit: PlannedEdit | EditRecord, answer: Answer) -> bool:
     """Return whether an answer is what the edit expects; among several values of a relation only its own counts."""
     if edit.triple is None:
         return answer.text == edit.answer
@@ -57,13 +57,13 @@ def comes_out(edit: PlannedEdit | EditRecord, answer: Answer) -> bool:
     return (edit.triple.object in answer.objects) == (edit.triple.act == "add")
 
 
-def all_come_out(edit: PlannedEdit, answers: Answers) -> bool:
-    return all(comes_out(edit, answers[wording]) for wording in edit.wordings)
+def all_return_expected(edit: PlannedEdit, answers: Answers) -> bool:
+    return all(returns_expected(edit, answers[wording]) for wording in edit.wordings)
 
 
 def is_met(edit: PlannedEdit, answers: Answers) -> bool:
     """Return whether the edit's own question gets its answer; a fact for the graph alone expects none."""
-    return is_for_graph_alone(edit.note) or comes_out(edit, answers[edit.question])
+    return is_for_graph_alone(edit.note) or returns_expected(edit, answers[edit.question])
 
 
 def failure(edit: PlannedEdit, answers: Answers) -> EditRefused:

@@ -21,7 +21,7 @@ from more_itertools import chunked
 from models.graph.knowledge import WholeEntity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
 from service.editing.draft import Build, EditorState
-from service.editing.evaluation.expectations import ask_all, ask_edits, comes_out
+from service.editing.evaluation.expectations import ask_all, ask_edits, returns_expected
 from service.editing.models import Answer, Models
 from service.editing.planned_edit import TO_REPLACE
 from service.errors import LedgerCorrupt, LedgerUnavailable
@@ -49,7 +49,7 @@ class FactTest(NamedTuple):
         return self.record.wordings[self.place]
 
     def holds(self, answer: Answer) -> bool:
-        return comes_out(self.record, answer)
+        return returns_expected(self.record, answer)
 
     def report(self, actual: str | None) -> Outcome:
         return Outcome(
@@ -264,7 +264,8 @@ async def mark_superseded(build: Build) -> Build:
         replaces = [
             edit.id
             for edit in earlier.get(record.id, ())
-            if record.id in (answer := answers[edit.model][edit.question]).edits and comes_out(record, answer)
+            if record.id in (answer := answers[edit.model][edit.question]).edits
+            and returns_expected(record, answer)
         ]
         marked_records.append(
             replace(record, notes={**record.notes, "replaces": replaces}) if replaces else record

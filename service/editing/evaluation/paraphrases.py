@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from errata.wire import Outcome
 from errata.wire.wording import END, normalize_question
 
-from service.editing.evaluation.expectations import comes_out, report_paraphrase
+from service.editing.evaluation.expectations import report_paraphrase, returns_expected
 from service.editing.models import ModelsAtVersion
 from service.ledger.commit import EditRecord
 
@@ -99,6 +99,7 @@ async def measure_paraphrases(
         await after[edit.model].differing_since(before[edit.model], questions)  # keeps the other answers
         new = await after[edit.model].ask_unless_routed(questions, by_id)
         reports[edit.id] = [
-            report_paraphrase(question, old, new, comes_out(edit, new[question])) for question in questions
+            report_paraphrase(question, old, new, returns_expected(edit, new[question]))
+            for question in questions
         ]
     return reports

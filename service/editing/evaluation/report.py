@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from errata.wire import EditReport, RefusedEdit, Report
 
 from service.editing.draft import Build, Draft, EditorState
+from service.editing.evaluation.default_route import add_default_route_answers, find_asked
 from service.editing.evaluation.expectations import (
     DOES_NOT_HOLD,
     ask_all,
     ask_edits,
-    comes_out,
     describe,
     report_paraphrase,
+    returns_expected,
 )
 from service.editing.evaluation.fact_tests import (
     FactTestStatus,
@@ -28,7 +29,6 @@ from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
 from service.editing.evaluation.slot_budget import SlotBudget
 from service.editing.evaluation.switched_facts import report_switched
-from service.editing.evaluation.visitors import add_visitors, find_asked
 from service.editing.figures import Timings
 from service.editing.models import Answers, ModelAtVersion, Models, ask_ahead, compare_ahead
 from service.editing.notes import FactNote, is_for_graph_alone, read_note
@@ -120,7 +120,7 @@ class Evaluator:
             for edit in report.edits
         ]
         update = {
-            "edits": await add_visitors(edits, state.models, after, build.all_edits),
+            "edits": await add_default_route_answers(edits, state.models, after, build.all_edits),
             "probes": effects.n_compared,
             "unmeasured_probes": effects.n_unmeasured,
             "side_effects": effects.changed,
@@ -236,7 +236,7 @@ def _report_edit(edit: EditRecord, is_deactivated: bool, before: Answers, after:
 
     def is_expected(question: str) -> bool:
         answer = after[question]
-        return edit.id not in answer.edits if is_deactivated else comes_out(edit, answer)
+        return edit.id not in answer.edits if is_deactivated else returns_expected(edit, answer)
 
     paraphrases = [
         report_paraphrase(wording, before, after, is_expected(wording)) for wording in edit.paraphrases

@@ -18,7 +18,7 @@ from more_itertools import map_reduce
 from models.memory import Change as MemoryChange
 from models.memory import Material, Options
 from service.editing.draft import Build, Draft, EditorState, request_digest
-from service.editing.evaluation.expectations import all_come_out, ask_all, report_no_op
+from service.editing.evaluation.expectations import all_return_expected, ask_all, report_no_op
 from service.editing.evaluation.slot_budget import SlotBudget
 from service.editing.figures import Timings
 from service.editing.models import Models
@@ -270,7 +270,7 @@ class EditPlan:
             if not edit.is_answer:
                 return edit.no_op_reason is not None
             says_more = edit.extends is not None
-            return edit.is_repetition or (not says_more and all_come_out(edit, answers[edit.model]))
+            return edit.is_repetition or (not says_more and all_return_expected(edit, answers[edit.model]))
 
         return {
             index: report_no_op(edit, answers.get(edit.model, {}))
@@ -355,7 +355,7 @@ class EditPlan:
         missing = {
             edit.id
             for edit in answer_edits
-            if edit.no_op_reason is None and not all_come_out(edit, answers[edit.model])
+            if edit.no_op_reason is None and not all_return_expected(edit, answers[edit.model])
         }
         self._needed_edits |= missing
         if missing:

@@ -27,9 +27,9 @@ from service.editing.draft import Build, Draft, EditorState, one_line, request_d
 from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.notes import ImportNote, dump_note, read_note
-from service.editing.pipeline import Order, Pipeline, Result
+from service.editing.pipeline import Pipeline, Result, WriteOptions
 from service.editing.plans.facts import name_answering
-from service.editing.plans.respect import Respect, examine
+from service.editing.plans.import_conflicts import ImportConflicts, examine
 from service.editing.state_builder import StateBuilder
 from service.errors import (
     GraphMoved,
@@ -115,7 +115,7 @@ class ImportSession:
                 self.resolver.add(row)
         self.file.close()
 
-    def build(self, respect: Respect) -> BucketBuilder:
+    def build(self, respect: ImportConflicts) -> BucketBuilder:
         """Return the builder of the rows, without those that are left out."""
         resolver = self.resolver
         return BucketBuilder(
@@ -146,7 +146,7 @@ class ImportSession:
         )
 
     def note(
-        self, manifest: Manifest, n_new_entities: int, warnings: Sequence[str], respect: Respect
+        self, manifest: Manifest, n_new_entities: int, warnings: Sequence[str], respect: ImportConflicts
     ) -> ImportNote:
         counts = self.resolver.counts
         return ImportNote(
@@ -345,7 +345,7 @@ class Importer:
             warnings = session.warnings(self._models.fact_readers, tuple(self._models.answer_memories))
             note = session.note(manifest, buckets.new_entities, warnings, respect)
             plan = ImportPlan(session, manifest, note, self._models)
-            conditions = Order(
+            conditions = WriteOptions(
                 session.author, order.expected_version, order.dry_run, order.strict, session.idempotency_key
             )
             result = await self._pipeline.write(plan, conditions, timings)
@@ -370,7 +370,7 @@ class Importer:
         if resolver.same_as:
             await finish(asyncio.to_thread(resolver.join, present))
 
-    async def _examine(self, session: ImportSession, state: EditorState) -> Respect:
+    async def _examine(self, session: ImportSession, state: EditorState) -> ImportConflicts:
         """Return what the file does to the graph; a request that made a commit already is not examined.
 
         Raises:
@@ -380,7 +380,7 @@ class Importer:
         """
         key, order, resolver = session.idempotency_key, session.order, session.resolver
         if key is not None and await self._pipeline.remembers(session.author, key):
-            return Respect()
+            return ImportConflicts()
         respect = await examine(resolver, state, session.view, self._models.lookup, order.keep_corrections)
         if order.strict and not order.dry_run:
             respect.check()

@@ -21,7 +21,7 @@ async def reword(
     reworded.
     """
     view = memories[models.fact_memory].view
-    asks = await models.inform([Ask(question) for question in questions], {models.fact_memory: view})
+    asks = await models.retrieve_facts([Ask(question) for question in questions], {models.fact_memory: view})
     names = {name for ask in asks for entity in _certain_entities(ask.mentions) for name in entity.names}
     try:
         bearers = await models.lookup.entities_by_name(names, view)

@@ -66,7 +66,7 @@ async def put_review(editor: Editor, call: PutReview) -> EditDetail:
 
 
 @dataclass(frozen=True)
-class Upkeep:
+class EditMaintenance:
     hits: HitCounts
     reviews: Reviews
 

@@ -13,7 +13,7 @@ from typing import Any
 from errata.wire import AnswerRequest
 from pydantic import ValidationError
 
-from service.curation.gaps import Sighting
+from service.curation.gaps import Occurrence
 from service.curation.hits import Hits
 from service.errors import ErrataError, NotFound, NotReady
 from service.http.auth import Account
@@ -48,7 +48,7 @@ class Matcher:
     model: str
     sure: float
     on_hit: Callable[[Hits], None]
-    on_near: Callable[[Sighting], None] | None
+    on_near: Callable[[Occurrence], None] | None
 
     async def match(
         self, question: AskedQuestion, account: Account, version: int | None, charges: bool
@@ -73,7 +73,7 @@ class Matcher:
             log.warning("a question is passed on without a match: %s", error)
             return None
         if outcome.is_near and self.on_near is not None and version is None and not question.is_follow_up:
-            self.on_near(Sighting(question.text, self.model, "near", 1, time()))
+            self.on_near(Occurrence(question.text, self.model, "near", 1, time()))
         if version is not None and (outcome.status == NotFound.status or outcome.status >= NotReady.status):
             kind = NotFound if outcome.status == NotFound.status else NotReady
             raise kind(json.loads(outcome.body)["detail"])

@@ -156,6 +156,6 @@ def test_what_a_change_may_reach_is_told_of_facts_alone(
     base: dict[str, SensesView],
     corrected_view: dict[str, SensesView],
 ) -> None:
-    assert system.may_reach(base, corrected_view) is not None
+    assert system.find_affected(base, corrected_view) is not None
     change = FieldsChange("s", "sense", SenseChange(word=" the", action="factor", factor=0.5))
-    assert system.may_reach(base, view_of(memory, change)) is None
+    assert system.find_affected(base, view_of(memory, change)) is None

@@ -14,7 +14,7 @@ from models.graph.memory import GraphMemory
 from models.graph.periods import select_current
 from models.graph.statement import Statement
 from models.kbert.checkpoint import DEFAULT, FILES, UNSEEN_FILE, load
-from models.kbert.query import HungRelation
+from models.kbert.query import InjectedRelation
 from models.kbert.system import KbertSystem
 from models.kit.checkpoint import CheckpointError, write_sums
 from models.kit.days import find_day
@@ -220,11 +220,11 @@ def test_a_relation_of_the_pack_is_not_read_again(default: KbertSystem) -> None:
     check = default.model.relation_check
     assert check is not None
     entity = Entity("Q1", "Peru")
-    assert not check.concerns(CAPITAL, HungRelation(entity, (Fact("capital", "capital", "Lima"),), 1.0))
-    assert not check.concerns(CAPITAL, HungRelation(entity, (Fact("capital", "Capital", "Lima"),), 1.0))
+    assert not check.concerns(CAPITAL, InjectedRelation(entity, (Fact("capital", "capital", "Lima"),), 1.0))
+    assert not check.concerns(CAPITAL, InjectedRelation(entity, (Fact("capital", "Capital", "Lima"),), 1.0))
     former = "What is the former capital of Peru?"
-    assert check.concerns(former, HungRelation(entity, (Fact("capital", "capital", "Lima"),), 1.0))
-    assert check.concerns(CAPITAL, HungRelation(entity, (Fact("mascot", "mascot", "a llama"),), 1.0))
+    assert check.concerns(former, InjectedRelation(entity, (Fact("capital", "capital", "Lima"),), 1.0))
+    assert check.concerns(CAPITAL, InjectedRelation(entity, (Fact("mascot", "mascot", "a llama"),), 1.0))
 
 
 def test_a_scale_of_another_judge_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from transformers import T5ForConditionalGeneration
 
 from models.memory import EditRefused
 from models.nkb.bank import Bank, BankConfig, bank_of, mount
-from models.nkb.surgery import Head, Site, Surgery, choose_slot, operate, smallest_lambda
+from models.nkb.surgery import EditTarget, Head, Surgery, choose_slot, operate, smallest_lambda
 from tests.hypotheses import examples
 
 Build = Callable[..., T5ForConditionalGeneration]
@@ -218,13 +218,13 @@ def test_the_bank_stays_in_full_precision_beside_a_half_precision_backbone(build
 D, TOKENS, SLOTS = 8, 12, 6
 
 
-def draw(seed: int) -> tuple[Site, Head]:
+def draw(seed: int) -> tuple[EditTarget, Head]:
     generator = torch.Generator().manual_seed(seed)
     rows = torch.randn(TOKENS, D, generator=generator)
     norm = torch.rand(D, generator=generator) + 0.5
     weights = torch.randn(SLOTS, generator=generator).relu() + 0.01
     x = 3 * torch.randn(D, generator=generator)
-    return Site(weights, x), Head(rows * norm * D**-0.5, rows, 1e-6)
+    return EditTarget(weights, x), Head(rows * norm * D**-0.5, rows, 1e-6)
 
 
 def equation_12_logits(head: Head, x: Tensor) -> Tensor:
@@ -232,7 +232,7 @@ def equation_12_logits(head: Head, x: Tensor) -> Tensor:
     return (x / (x.pow(2).mean(-1, keepdim=True) + head.epsilon).sqrt()) @ head.rows.double().T
 
 
-def after(site: Site, head: Head, surgery: Surgery) -> Tensor:
+def after(site: EditTarget, head: Head, surgery: Surgery) -> Tensor:
     return equation_12_logits(head, site.x + surgery.weight * surgery.delta)
 
 

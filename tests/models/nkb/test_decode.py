@@ -13,7 +13,7 @@ from transformers import T5ForConditionalGeneration
 
 from models.kit.decoded import DecodedAnswer
 from models.nkb.decode import Decoder
-from models.nkb.gated import COARSE, Places, Pushes, directions, find_pushes, solve
+from models.nkb.gated import COARSE, Places, TokenDirections, directions, find_pushes, solve
 from models.nkb.positions import buckets
 
 Build = Callable[..., T5ForConditionalGeneration]
@@ -204,12 +204,12 @@ def states() -> torch.Tensor:
 
 
 @pytest.fixture
-def pushes(head: torch.Tensor, states: torch.Tensor) -> Pushes:
+def pushes(head: torch.Tensor, states: torch.Tensor) -> TokenDirections:
     return find_pushes(head, states)
 
 
 def values(
-    pushes: Pushes, head: torch.Tensor, answer_states: torch.Tensor, tokens: list[int]
+    pushes: TokenDirections, head: torch.Tensor, answer_states: torch.Tensor, tokens: list[int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Solve one value for each step. own: [wording, step, d]."""
     wordings, steps, _ = answer_states.shape
@@ -220,7 +220,7 @@ def values(
 
 
 def test_the_wanted_token_wins_from_every_state(
-    pushes: Pushes, head: torch.Tensor, states: torch.Tensor
+    pushes: TokenDirections, head: torch.Tensor, states: torch.Tensor
 ) -> None:
     answer_states = 20 * torch.randn(2, 1, D, generator=torch.Generator().manual_seed(3))
     for token in range(0, TOKENS, 17):
@@ -232,7 +232,9 @@ def test_the_wanted_token_wins_from_every_state(
         assert float((best[:, 0] - best[:, 1]).min()) == pytest.approx(float(lead), rel=1e-4)
 
 
-def test_it_wins_from_states_it_never_saw(pushes: Pushes, head: torch.Tensor, states: torch.Tensor) -> None:
+def test_it_wins_from_states_it_never_saw(
+    pushes: TokenDirections, head: torch.Tensor, states: torch.Tensor
+) -> None:
     unseen_states = 5 * torch.randn(500, D, generator=torch.Generator().manual_seed(2))
     rows, _ = values(pushes, head, states[:1, None], [7])
     assert (((unseen_states + rows) @ head.T).argmax(-1) == 7).float().mean() > 0.97
@@ -252,7 +254,7 @@ def test_a_token_that_cannot_win_is_told_by_its_gap() -> None:
 
 
 def test_a_whole_answer_has_a_row_for_each_token(
-    pushes: Pushes, head: torch.Tensor, states: torch.Tensor
+    pushes: TokenDirections, head: torch.Tensor, states: torch.Tensor
 ) -> None:
     rows, lead = values(pushes, head, states[:6].view(2, 3, D), [4, 5, 1])
     assert rows.shape == (3, D)
@@ -260,7 +262,7 @@ def test_a_whole_answer_has_a_row_for_each_token(
 
 
 def test_a_strength_has_the_same_bits_whatever_is_solved_with_it(
-    pushes: Pushes, head: torch.Tensor, states: torch.Tensor
+    pushes: TokenDirections, head: torch.Tensor, states: torch.Tensor
 ) -> None:
     first = Places(9 * states[:1], torch.tensor([9]), torch.tensor([0]))
     places = Places(torch.cat([9 * states[:1], states]), torch.tensor([9, *range(64)]), torch.arange(65))

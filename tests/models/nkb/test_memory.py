@@ -19,7 +19,7 @@ from models.nkb.edit import fold, materials
 from models.nkb.memory import BankMemory, BankOptions
 from models.nkb.overlay import Overlay, value_rows
 from models.nkb.reader import ReadCache, Reader
-from models.nkb.surgery import operate_on
+from models.nkb.surgery import apply_value_edit
 from models.scope.wordings.table import WordingTable
 from tests.models.interleaving import before_line
 from tests.models.nkb.small_t5 import options
@@ -179,4 +179,4 @@ def test_an_answer_that_the_base_gives_needs_no_surgery(reader: Reader) -> None:
     read = reader.read(QUESTIONS[:1])
     (decoded_answer,) = answer(reader, QUESTIONS[:1])
     with pytest.raises(ValueError, match="already gives this answer"):
-        operate_on(reader, read, reader.spell(reader.say(decoded_answer.tokens)))
+        apply_value_edit(reader, read, reader.spell(reader.say(decoded_answer.tokens)))

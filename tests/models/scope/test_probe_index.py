@@ -51,7 +51,7 @@ def test_every_question_that_an_edit_answers_is_found_and_hardly_any_other(
 ) -> None:
     half = read(memory, materials[::2])
     whole = read(memory, materials)
-    probes = system.may_reach(half, whole)
+    probes = system.find_affected(half, whole)
     assert probes is not None
     asks = [
         Ask(question)
@@ -66,7 +66,7 @@ def test_every_question_that_an_edit_answers_is_found_and_hardly_any_other(
     assert changed_questions <= set(probes)
     edits = len(materials) - len(materials[::2])
     assert len(probes) < (1 + MAX_EXTRA) * edits
-    assert system.may_reach(whole, half) == probes
+    assert system.find_affected(whole, half) == probes
 
 
 def test_a_kept_vector_misses_a_real_one_by_no_more_than_the_slack(
@@ -82,7 +82,7 @@ def test_a_kept_vector_misses_a_real_one_by_no_more_than_the_slack(
 def test_the_surest_is_named_last(system: NkbSystem, memory: BankMemory) -> None:
     base = read(memory)
     (material,) = build(memory, [AnswerChange("a", "Peru's capital city?", "Cusco")])
-    probes = system.may_reach(base, read(memory, [material]))
+    probes = system.find_affected(base, read(memory, [material]))
     assert probes is not None
     assert probes[-1] == "What is the capital of Peru?"
 
@@ -92,17 +92,17 @@ def test_nothing_is_touched_where_nothing_changed_and_surgery_may_touch_any(
 ) -> None:
     base = read(memory)
     views = read(memory, materials[:5])
-    assert system.may_reach(views, read(memory, list(materials[:5]))) == []
+    assert system.find_affected(views, read(memory, list(materials[:5]))) == []
     surgery = build(memory, [AnswerChange("s", "What is the capital of Peru?", "Cusco")], "surgery")
-    assert system.may_reach(base, read(memory, surgery)) is None
+    assert system.find_affected(base, read(memory, surgery)) is None
 
 
 def test_what_is_passed_over_does_not_depend_on_how_many_wordings_changed_at_once(
     system: NkbSystem, memory: BankMemory, materials: list[Material]
 ) -> None:
     base = read(memory)
-    together = system.may_reach(base, read(memory, materials[:6]))
-    alone = [system.may_reach(base, read(memory, [material])) for material in materials[:6]]
+    together = system.find_affected(base, read(memory, materials[:6]))
+    alone = [system.find_affected(base, read(memory, [material])) for material in materials[:6]]
     assert together is not None
     assert set(together) == {question for questions in alone for question in questions or ()}
 
@@ -127,7 +127,7 @@ def test_a_question_that_another_wording_of_the_edit_answered_is_found_when_a_la
     before, after = read(memory, materials[:1]), read(memory, materials)
     asks = [Ask("What is the capital of Chile?")]
     assert system.may_differ(Side(asks, before), Side(asks, after)) == [True]
-    assert asks[0].question in (system.may_reach(before, after) or ())
+    assert asks[0].question in (system.find_affected(before, after) or ())
 
 
 def test_a_vector_that_may_be_further_off_passes_over_less(
@@ -147,7 +147,7 @@ def test_between_tables_that_share_no_rows_nothing_is_told(
     for start in range(2, 40, 2):
         after = read(fresh_memory, materials[start : start + 2])
     assert before[BANK].active_edits.generation != after[BANK].active_edits.generation
-    assert fresh.may_reach(before, after) is None
+    assert fresh.find_affected(before, after) is None
 
 
 def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_each_version_of_a_shared_table_is_what_a_table_of_its_own_gives(
         image = image.apply(image.delta_to(target))
         actual, expected = (
             [
-                view.heirs.tolist(),
+                view.last_successors.tolist(),
                 *(_by_wording(view, row) for row in range(len(view.table)) if view.is_read[row]),
             ]
             for view in (shared.view(image.ordered_blocks), table(reader).view(target.ordered_blocks))
@@ -167,5 +167,5 @@ def _edits(reader: Reader) -> list[Block]:
 
 def _by_wording(view: ActiveEdits, row: int) -> tuple[int, int, int, list[int]]:
     """Return the wording at a row, its owner, the edit that answers there, and the edit whose counterexample it is."""
-    owners = int(view.owner[row]), int(view.speaker[row])
+    owners = int(view.owner[row]), int(view.answering_edit[row])
     return (int(view.table.wordings[row]), *owners, list(view.against.get(row, ())))

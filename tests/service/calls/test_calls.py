@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from service.calls.caller import Caller, CallLost, Line, ShortHandle
+from service.calls.caller import Caller, CallLost, ClientConnection, LocalSocketHandle
 from service.calls.frames import locate
 from service.calls.listener import Listener
 from service.concurrency import cancel_and_wait
@@ -84,7 +84,7 @@ async def listening(
         await listener.aclose()
 
 
-async def find(caller: Caller) -> Line:
+async def find(caller: Caller) -> ClientConnection:
     line = await caller.find_line()
     assert line is not None
     return line
@@ -202,7 +202,7 @@ def test_a_batch_takes_rays_handle_where_no_listener_is(tmp_path: Path, run: Cal
     async def test() -> None:
         now = 0.0
         caller = Caller(tmp_path, NAME, clock=lambda: now)
-        handle = ShortHandle(SlowHandle(), caller)
+        handle = LocalSocketHandle(SlowHandle(), caller)
         assert await handle.answer_many.remote("x") == "the long way: x"
         async with listening(tmp_path, Part().answer):
             now += 1

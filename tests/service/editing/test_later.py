@@ -9,7 +9,7 @@ import redis
 from errata.wire import EditRequest
 
 from models.nkb.system import NkbSystem
-from service.editing import later
+from service.editing import deferred_reports
 from service.editing.editor import Editor
 from service.editing.evaluation.report import Evaluator
 from service.editing.operations import Edit, GetVersion
@@ -96,7 +96,7 @@ async def test_what_a_report_may_refuse_is_measured_first(
 async def test_a_commit_measures_its_own_report_while_too_many_wait(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(later, "MAX_WAITING", 0)
+    monkeypatch.setattr(deferred_reports, "MAX_WAITING", 0)
     assert (await change(editor, PERU, "Cusco", wait_report=False))["report"]["report_state"] == "done"
 
 
@@ -126,7 +126,7 @@ async def test_reports_that_are_measured_together_say_what_each_says_alone(
     monkeypatch.setattr(NkbSystem, "may_differ_in_steps", lambda *arguments: compare(*arguments))
     findings = []
     for n_together in (1, 64):
-        monkeypatch.setattr(later, "MAX_TOGETHER", n_together)
+        monkeypatch.setattr(deferred_reports, "MAX_TOGETHER", n_together)
         gate.clear()
         compare.reset_mock()
         first = await head(nkb_editor) + 1
@@ -180,7 +180,7 @@ async def test_a_report_is_kept_when_the_ledger_is_back(
         await put(reports, report)
 
     monkeypatch.setattr(Reports, "put", fail_once)
-    monkeypatch.setattr(later, "RETRY_S", 0.0)
+    monkeypatch.setattr(deferred_reports, "RETRY_S", 0.0)
     assert (await change(editor, PERU, "Cusco"))["report"]["report_state"] == "done"
     assert attempts == 2
 

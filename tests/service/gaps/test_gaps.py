@@ -8,7 +8,7 @@ import redis
 from errata.wire import Gap
 
 from service.curation.gap_groups import find_thing, group_by_fact, group_by_thing
-from service.curation.gaps import KEYS, Sighting, Worklist
+from service.curation.gaps import KEYS, Occurrence, Worklist
 from service.errors import NotFound
 from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
@@ -93,8 +93,8 @@ def test_the_thing_is_the_subject_that_the_question_names(question: str, subject
 DAY_S = 86_400.0
 
 
-def sight(question: str, count: int = 1, at: float = 1_000_000.0, model: str = "nkb") -> Sighting:
-    return Sighting(question, model, "declined", count, at)
+def sight(question: str, count: int = 1, at: float = 1_000_000.0, model: str = "nkb") -> Occurrence:
+    return Occurrence(question, model, "declined", count, at)
 
 
 async def test_the_same_question_is_one_line_and_the_most_asked_comes_first(worklist: Worklist) -> None:

@@ -43,7 +43,7 @@ async def view(lookup: Lookup, memory: GraphMemory, *edits: dict[str, tuple[Stat
 
 
 async def mentions(lookup: Lookup, question: str, at: GraphView) -> list[tuple[str, list[str]]]:
-    [ask] = (await lookup.inform([Ask(question)], [at])).asks
+    [ask] = (await lookup.retrieve_facts([Ask(question)], [at])).asks
     assert isinstance(ask, Ask)
     return [(question[m.start : m.end], [entity.id for entity in m.entities]) for m in ask.mentions]
 
@@ -86,7 +86,7 @@ async def test_a_name_means_what_it_means_at_the_version_that_is_asked(
     assert await mentions(lookup, "Where is Lima Peru?", old) == [("Lima", ["Q2868"]), ("Peru", ["Q419"])]
     assert await mentions(lookup, "Where is Lima Peru?", new) == [("Lima Peru", ["n:lima_peru"])]
     assert await mentions(lookup, "Where is Lima, or Ciudad?", new) == [("Ciudad", ["Q2868"])]
-    batch = await lookup.inform([Ask("Where is Lima?")] * 2, [old, new])
+    batch = await lookup.retrieve_facts([Ask("Where is Lima?")] * 2, [old, new])
     assert [len(ask.mentions) for ask in batch.asks if isinstance(ask, Ask)] == [1, 0]
 
 
@@ -100,7 +100,7 @@ async def test_the_longer_name_is_read_however_the_question_is_spelt(
 
 async def test_a_question_that_wants_no_graph_gets_none(lookup: Lookup, memory: GraphMemory) -> None:
     at = await view(lookup, memory)
-    [ask] = (await lookup.inform([Ask("Peru?", use_graph=False)], [at])).asks
+    [ask] = (await lookup.retrieve_facts([Ask("Peru?", use_graph=False)], [at])).asks
     assert isinstance(ask, Ask)
     assert ask.mentions == ()
 

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from service.config import Settings
 from service.editing.editor import Editor
 from service.errors import NotReady, VersionAhead
-from service.http.auto import AutoQuestion, AutoRouter, conclude, repeats_question
+from service.http.auto import AutoQuestion, AutoRouter, merge_replies, repeats_question
 from service.http.model_router import ModelRouter
 from service.outcome import Outcome
 from tests.service.http.conftest import (
@@ -281,7 +281,7 @@ async def test_the_choice(replies: Sequence[Outcome], answer: str | None, best: 
     models = local_router({str(number): Reader() for number in range(len(replies))})
     question = await router(models).prepare(request())
     assert isinstance(question, AutoQuestion)
-    outcome = conclude(question, {str(number): reply for number, reply in enumerate(replies)})
+    outcome = merge_replies(question, {str(number): reply for number, reply in enumerate(replies)})
     body = json.loads(outcome.body)
     assert (body["answer"], body["best"], outcome.declined) == (answer, best, answer is None)
 
@@ -300,7 +300,7 @@ async def test_a_reply_without_an_edit_names_the_nearest_of_all_systems(
     near = [{"edit": edit, "question": PERU, "probability": p} for edit, p in (("e", 0.15), ("f", 0.1))]
     declines = [reply(None, 0.2, nearby_edit=edit) for edit in near]
     replies = [reply(answer, 0.9, edits=edits), *declines]
-    outcome = conclude(question, {str(place): outcome for place, outcome in enumerate(replies)})
+    outcome = merge_replies(question, {str(place): outcome for place, outcome in enumerate(replies)})
     nearby = json.loads(outcome.body)["nearby_edit"] if not edits else None
     assert (nearby["edit"] if nearby else None) == expected
     assert not outcome.is_near, "no system holds that the edit may be meant"

@@ -19,7 +19,7 @@ from service.config import Settings
 from service.console import files, session
 from service.console.session import ESCAPES, divide
 from service.console.sign_in import MAX_KEY
-from service.curation import tally
+from service.curation import buffered_counter
 from service.local_routes import LocalRoutes
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.toy_graph import TOYS
@@ -790,7 +790,7 @@ def days_ahead(count: int) -> str:
 async def test_an_edit_is_looked_at_again_on_its_day_and_holds_or_is_corrected(
     app: FastAPI, browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tally, "WRITE_EVERY_S", 0.01)
+    monkeypatch.setattr(buffered_counter, "WRITE_EVERY_S", 0.01)
     await correct(browser, answer=ATTACK, review=days_ahead(0))
     await correct(browser, kind="fact", subject="Peru", relation="motto", object="Firm", review=days_ahead(9))
     version = await browser.get("/console/versions/1")

@@ -10,8 +10,8 @@ import redis
 from service.errors import Crashed, LedgerUnavailable
 from service.ledger import keys
 from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.poison_requests import PoisonRequests
 from service.ledger.store import RedisLedger
-from service.ledger.suspects import Suspects
 from tests.service.ledger.writing import fill
 from tests.service.parts import PATIENCE_S
 
@@ -159,13 +159,13 @@ async def test_a_server_that_may_evict_and_hides_its_settings_is_taken_with_a_wa
 PART = "a part"
 
 
-async def run(suspects: Suspects, id: str, work: Callable[[], str]) -> str:
+async def run(suspects: PoisonRequests, id: str, work: Callable[[], str]) -> str:
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(None, suspects.run, loop, id, work)
 
 
-def suspects(ledger: RedisLedger, on_refusal: Callable[[], object] = lambda: None) -> Suspects:
-    return Suspects(ledger.connection, PART, "nothing was changed", on_refusal)
+def suspects(ledger: RedisLedger, on_refusal: Callable[[], object] = lambda: None) -> PoisonRequests:
+    return PoisonRequests(ledger.connection, PART, "nothing was changed", on_refusal)
 
 
 async def test_a_request_at_which_another_process_died_is_refused_once(

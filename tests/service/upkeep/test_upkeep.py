@@ -8,9 +8,9 @@ import pytest
 import redis
 from errata import wire
 
-from service.curation import tally as module
+from service.curation import buffered_counter as module
+from service.curation.buffered_counter import BufferedCounter
 from service.curation.hits import HitCounts, Hits
-from service.curation.tally import Tally
 from service.errors import LedgerUnavailable
 from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
@@ -60,12 +60,12 @@ def store() -> Store:
 
 
 @pytest.fixture
-def tally(store: Store, monkeypatch: pytest.MonkeyPatch) -> Tally[Hits]:
+def tally(store: Store, monkeypatch: pytest.MonkeyPatch) -> BufferedCounter[Hits]:
     monkeypatch.setattr(module, "WRITE_EVERY_S", 0.01)
-    return Tally[Hits]("answers of edits", store.add)
+    return BufferedCounter[Hits]("answers of edits", store.add)
 
 
-async def test_counts_are_written_without_being_asked(tally: Tally[Hits], store: Store) -> None:
+async def test_counts_are_written_without_being_asked(tally: BufferedCounter[Hits], store: Store) -> None:
     for edit, at in (("a", 1.0), ("b", 2.0), ("a", 3.0)):
         tally.add(Hits(edit, 1, at))
     async with asyncio.timeout(PATIENCE_S):
@@ -75,7 +75,7 @@ async def test_counts_are_written_without_being_asked(tally: Tally[Hits], store:
     assert len(store.hits) == 2
 
 
-async def test_counts_wait_while_redis_is_away(tally: Tally[Hits], store: Store) -> None:
+async def test_counts_wait_while_redis_is_away(tally: BufferedCounter[Hits], store: Store) -> None:
     store.is_away = True
     tally.add(Hits("a", 1, 1.0))
     with pytest.raises(LedgerUnavailable):
@@ -90,7 +90,7 @@ async def test_new_things_are_left_out_when_too_many_wait_and_old_ones_still_cou
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "WRITE_EVERY_S", 0.01)
-    tally = Tally[Hits]("answers of edits", store.add, max_waiting=2)
+    tally = BufferedCounter[Hits]("answers of edits", store.add, max_waiting=2)
     for edit in ("a", "b", "c", "a"):
         tally.add(Hits(edit, 1, 1.0))
     async with asyncio.timeout(PATIENCE_S):
@@ -115,7 +115,7 @@ async def test_many_counts_are_written_in_batches_of_which_each_is_whole(
             raise LedgerUnavailable("away")
         store.hits += hits
 
-    tally = Tally[Hits]("answers of edits", write, max_waiting=10)
+    tally = BufferedCounter[Hits]("answers of edits", write, max_waiting=10)
     for edit in "abcde":
         tally.add(Hits(edit, 1, 1.0))
     with pytest.raises(LedgerUnavailable):

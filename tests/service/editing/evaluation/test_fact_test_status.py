@@ -149,7 +149,7 @@ async def run_steps(steps: Sequence[Step], config: Settings) -> None:
 def model_without_cache(editor: Editor) -> ModelAtVersion:
     """Return the default model at the newest version, without cached answers."""
     model = editor.pipeline.state.models["nkb"]  # type: ignore[union-attr]
-    return ModelAtVersion(model.system, model.memories, model.run, model.inform)
+    return ModelAtVersion(model.system, model.memories, model.run, model.retrieve_facts)
 
 
 async def test_the_state_of_each_test_is_what_the_default_model_answers(nkb_editor: Editor) -> None:

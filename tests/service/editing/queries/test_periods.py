@@ -53,9 +53,9 @@ def item(claims: Mapping[str, Any], label: str = "Riverton") -> bytes:
 async def ask(editor: Editor, question: str, as_of: str, version: int | None = None) -> str | None:
     state = await editor.pipeline.read()
     model = state.models["atlas"]
-    assert model.inform is not None
+    assert model.retrieve_facts is not None
     [ask] = await model._asks([question])
-    [ask] = await model.inform([ask.__class__(question, as_of=as_of)], model.views)
+    [ask] = await model.retrieve_facts([ask.__class__(question, as_of=as_of)], model.views)
     return model.system.answer([ask], [model.views])[0].answer
 
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from service.access.api_keys import fingerprint
 from service.config import Settings
-from service.curation import tally
+from service.curation import buffered_counter
 from service.curation.gaps import COUNTS
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.http.conftest import KEY, Run
@@ -22,7 +22,7 @@ HR, DEPOT, PERU = "Who runs HR at Tallwater?", "Where is the depot?", "What is t
 @pytest.fixture
 def config(valkey: EmbeddedValkey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The service keeps questions, and writes them quickly."""
-    monkeypatch.setattr(tally, "WRITE_EVERY_S", 0.01)
+    monkeypatch.setattr(buffered_counter, "WRITE_EVERY_S", 0.01)
     return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), replicas=1, gaps_days=1)
 
 
@@ -53,7 +53,7 @@ async def test_streams_and_models_by_name_count_and_pinned_versions_do_not(http:
 async def test_what_is_counted_is_written_when_the_service_ends(
     http: httpx.AsyncClient, app: FastAPI, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tally, "WRITE_EVERY_S", 3_600)
+    monkeypatch.setattr(buffered_counter, "WRITE_EVERY_S", 3_600)
     await ask(http, HR)
     assert (await http.get("/admin/gaps")).json()["gaps"] == []
     for close in app.router.on_shutdown:

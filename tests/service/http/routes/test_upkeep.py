@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from service.curation import hits, reviews, tally
+from service.curation import buffered_counter, hits, reviews
 from tests.service.http.conftest import Run
 from tests.service.parts import PATIENCE_S
 
@@ -16,7 +16,7 @@ PERU = "What is the capital of Peru?"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts are written quickly."""
-    monkeypatch.setattr(tally, "WRITE_EVERY_S", 0.01)
+    monkeypatch.setattr(buffered_counter, "WRITE_EVERY_S", 0.01)
 
 
 async def edit(http: httpx.AsyncClient, question: str, answer: str, **fields: object) -> str:

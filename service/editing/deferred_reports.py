@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Commission:
+class PendingReport:
     """A report to complete; `end` is set when it is there, or will not be. The build lacks its many edits."""
 
     version: int
@@ -46,11 +46,11 @@ class Commission:
     end: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class LaterReports:
+class DeferredReports:
     def __init__(self, evaluator: Evaluator, reports: Reports) -> None:
         self.evaluator, self._reports = evaluator, reports
-        self._queue: asyncio.Queue[Commission] = asyncio.Queue()
-        self._commissions: dict[int, Commission] = {}
+        self._queue: asyncio.Queue[PendingReport] = asyncio.Queue()
+        self._commissions: dict[int, PendingReport] = {}
         self._edits: Mapping[str, EditRecord] = {}  # the newest version has all edits ever made
 
     @property
@@ -62,7 +62,7 @@ class LaterReports:
         """Let the report of a commit be completed; `state` is the one that it led to."""
         self._edits = state.edits
         build = replace(build, state=replace(build.state, edits={}, active=frozenset()))
-        commission = self._commissions[state.version] = Commission(state.version, build, report)
+        commission = self._commissions[state.version] = PendingReport(state.version, build, report)
         self._queue.put_nowait(commission)
 
     async def run(self) -> None:
@@ -75,12 +75,12 @@ class LaterReports:
             for commission in commissions:
                 await self._work_off(commission)
 
-    def _find_build(self, commission: Commission) -> Build:
+    def _find_build(self, commission: PendingReport) -> Build:
         """Return the build of a commit with its edits."""
         build = commission.build
         return replace(build, state=replace(build.state, edits=self._edits))
 
-    async def _work_off(self, commission: Commission) -> None:
+    async def _work_off(self, commission: PendingReport) -> None:
         try:
             await self._complete(commission)
         except ErrataError as error:
@@ -91,7 +91,7 @@ class LaterReports:
             del self._commissions[commission.version]
             commission.end.set()
 
-    async def _complete(self, commission: Commission) -> None:
+    async def _complete(self, commission: PendingReport) -> None:
         start = perf_counter()
         report = await self.evaluator.complete(
             self._find_build(commission), commission.report, commission.version

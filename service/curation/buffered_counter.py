@@ -40,7 +40,7 @@ class Count(Protocol):
 T = TypeVar("T", bound=Count)
 
 
-class Tally(Generic[T]):
+class BufferedCounter(Generic[T]):
     """The counts of one ingress that are not in Redis yet.
 
     Args:

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from errata.wire import EditReport, Outcome
 
-from service.choice import Standing, choose, repeats_words
+from service.choice import CandidateRank, choose, repeats_words
 from service.editing.evaluation.lineage import version_of
 from service.editing.models import Answer, ModelsAtVersion
 from service.errors import ErrataError
 from service.ledger.commit import EditRecord
 
 MAX_ASKED = 10  # edits of a commit whose questions are asked; a receipt shows no more than these one by one
-STILL_HEAR = "who names no system still hears {!r} from {}{}: {}"
+STILL_ANSWERED = "who names no system still hears {!r} from {}{}: {}"
 EDIT_THERE = "correct {!r} to {!r} there, too, by `model` {}"
 FACT_THERE = "correct the fact, or take that version back"
 
 
-async def add_visitors(
+async def add_default_route_answers(
     edits: Sequence[EditReport],
     before: ModelsAtVersion,
     after: ModelsAtVersion,
@@ -34,7 +34,7 @@ async def add_visitors(
         return list(edits)
     questions = [edit.question for edit in asked_edits]
     try:
-        old, new = [await _hear(questions, models, records) for models in (before, after)]
+        old, new = [await _ask_default_route(questions, models, records) for models in (before, after)]
     except ErrataError:
         return list(edits)
     fresh = {
@@ -49,7 +49,7 @@ def find_asked(edits: Sequence[EditReport]) -> list[EditReport]:
     return [edit for edit in edits if edit.id and edit.question and edit.place is not None][:MAX_ASKED]
 
 
-async def _hear(
+async def _ask_default_route(
     questions: Sequence[str], models: ModelsAtVersion, records: Mapping[str, EditRecord]
 ) -> list[tuple[str, Answer]]:
     """Return the system that is heard for each question, and its answer."""
@@ -62,12 +62,12 @@ async def _hear(
     ]
 
 
-def _standing(answer: Answer, question: str, records: Mapping[str, EditRecord]) -> Standing:
+def _standing(answer: Answer, question: str, records: Mapping[str, EditRecord]) -> CandidateRank:
     repeats = not answer.edits and repeats_words(answer.text or answer.best, question)
     is_answer = answer.text is not None and not repeats
     score = 1.0 if answer.edits and not answer.objects else answer.score  # an edit answers its own question
     subjects = ("",) * bool(answer.objects)  # the words of an edit's own question are its own
-    return Standing(is_answer, repeats, score, _newest(answer, records) or 0, subjects)
+    return CandidateRank(is_answer, repeats, score, _newest(answer, records) or 0, subjects)
 
 
 def _newest(answer: Answer, records: Mapping[str, EditRecord]) -> int | None:
@@ -84,5 +84,5 @@ def _describe(
     if edit.holds and after.text is not None and after.text not in (edit.after, edit.answer):
         origin = f" by version {version}" if version else ""
         advice = FACT_THERE if after.objects else EDIT_THERE.format(edit.question, edit.answer, model)
-        warnings = [*warnings, STILL_HEAR.format(after.text, model, origin, advice)]
+        warnings = [*warnings, STILL_ANSWERED.format(after.text, model, origin, advice)]
     return edit.model_copy(update={"visitors": visitors, "warnings": warnings})

@@ -1,4 +1,4 @@
-"""Suspects are requests that were in a process when it died, so that none of them ends a third one.
+"""Poison requests are those that were in a process when it died, so that none of them ends a third one.
 
 A death does not show which request caused it, so each is sent again with an id. The process that takes it notes the id
 before each piece of its work in the thread of the models, where nothing else runs meanwhile, and deletes the note
@@ -26,7 +26,7 @@ SUSPECT: ContextVar[str] = ContextVar("suspect", default="")  # id of the reques
 log = logging.getLogger(__name__)
 
 
-class Suspects:
+class PoisonRequests:
     """The suspects that one process works for.
 
     Args:

@@ -30,7 +30,7 @@ REPEAT = "nothing was imported; repeat it with `keep_corrections` or without str
 
 
 @dataclass(frozen=True)
-class Respect:
+class ImportConflicts:
     rows: Sequence[ImportedTriple] = ()  # the first triples, and those with an effect
     n_replaced: int = 0
     n_by_hand: int = 0
@@ -71,7 +71,7 @@ class Respect:
 
 async def examine(
     resolver: RowResolver, state: EditorState, view: GraphView, lookup: Lookup, keep_corrections: bool
-) -> Respect:
+) -> ImportConflicts:
     """Compare a file with the graph.
 
     Args:
@@ -104,7 +104,7 @@ async def examine(
         id: resolver.labels.get(id) or label or UNITS.get(id) or words_of(id) or id
         for id, label in (await lookup.labels(ids, view)).items()
     }
-    return Respect(
+    return ImportConflicts(
         [to_wire(item, names, labels, state, view, left_out) for item in listed_items],
         n_replaced,
         sum(item.by_hand for item in effects),
