@@ -46,14 +46,24 @@ def processors() -> list[SpanProcessor]:
     return [BatchSpanProcessor(OTLPSpanExporter())]
 
 
+class Retry(Exception):
+    """A block is left to be run again, which is no failure of it."""
+
+
 @contextmanager
 def span(name: str, kind: SpanKind = PART, **attributes: str) -> Iterator[None]:
     """Make a span around a block, within a trace. It records an exception that leaves the block."""
     if not trace.get_current_span().get_span_context().is_valid:
         yield
         return
+    again: Retry | None = None
     with _tracer.start_as_current_span(name, kind=kind, attributes=attributes):
-        yield
+        try:
+            yield
+        except Retry as error:
+            again = error
+    if again is not None:
+        raise again
 
 
 def record_spans(parts: Mapping[str, float]) -> None:

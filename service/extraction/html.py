@@ -21,7 +21,7 @@ DECLARATION = re.compile(
     rb"""<(?:meta\s[^>]*?charset|\?xml\s[^>]*?encoding)\s*=\s*["']?\s*([^\s"'/>;]+)""", re.I
 )
 DECLARED_WITHIN = 1024
-COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)  # a declaration inside declares nothing
+COMMENT = re.compile(rb"<!--(?:-?>|.*?(?:-->|\Z))", re.DOTALL)  # a declaration inside declares nothing
 # Ends after which a browser still shows what comes, and the parser does not read on
 ENDS = re.compile(r"</(?:body|html)\s*>", re.I)
 LONE_CP932 = re.compile("[\uf8f0-\uf8f3]")  # what Python's cp932 reads in bytes that Shift_JIS does not have

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from io import BytesIO
+from math import hypot
 from typing import Any
 
 from pypdf import PageObject, PasswordType, PdfReader
@@ -85,9 +86,8 @@ class _Line:
         """Take the next piece of text, with the line end after it."""
         if not text:
             return
-        scale = (
-            abs(text_matrix[3] * matrix[3]) or 1
-        )  # some writers set the size of a font by the matrix alone
+        # Some writers set the size of a font by the matrix alone, whose second row is its height
+        scale = hypot(*text_matrix[2:4]) * hypot(*matrix[2:4])
         size, height = size * scale, text_matrix[5] * matrix[3] + matrix[5]
         shift = self.shown_rise * scale or height - self.base
         is_small = 0 < size <= SMALLER * self.size and 0 < abs(shift) <= WITHIN_LINE * self.size

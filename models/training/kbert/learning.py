@@ -1,6 +1,6 @@
 """The model in training (BERT with low-rank adapters, pointer, weight of the rank, pair ranker) and its steps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -196,13 +196,22 @@ class Learning(Steps):
 
     def loss_at(self, step: int) -> Tensor:
         """Compute the loss of a step's singles and pairs."""
+        return sum(self.losses_at(step), torch.zeros(()))
+
+    def losses_at(self, step: int) -> Iterator[Tensor]:
+        """Yield the losses of a step's singles and of its pairs."""
+        losses = ((1.0, self._pointing_loss), (PAIRS, self._matching_loss))
         length, most_facts = self.plan.max_length, self.plan.mixture.most_facts
-        singles, pairs = (
-            read_examples(examples, self.ranks, self.tokens, length, most_facts)
-            for examples in self.examples.step(step)
-        )
-        is_right = torch.tensor([float(bool(example.is_right)) for example in pairs.examples])
-        with autocast():
-            options = self.net.pointing(singles.rows, singles.batch, singles.ranks)
-            loss = F.cross_entropy(options, torch.tensor(singles.targets()))
-            return loss + PAIRS * F.binary_cross_entropy_with_logits(self.net.match(pairs.batch), is_right)
+        for examples, (weight, loss_of) in zip(self.examples.step(step), losses, strict=True):
+            batch = read_examples(examples, self.ranks, self.tokens, length, most_facts)
+            with autocast():
+                loss = weight * loss_of(batch)
+            yield loss
+
+    def _pointing_loss(self, batch: ExampleBatch) -> Tensor:
+        options = self.net.pointing(batch.rows, batch.batch, batch.ranks)
+        return F.cross_entropy(options, torch.tensor(batch.targets()))
+
+    def _matching_loss(self, batch: ExampleBatch) -> Tensor:
+        labels = torch.tensor([float(bool(example.is_right)) for example in batch.examples])
+        return F.binary_cross_entropy_with_logits(self.net.match(batch.batch), labels)

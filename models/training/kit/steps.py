@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -38,6 +38,10 @@ class Steps(ABC):
     def loss_at(self, step: int) -> Tensor:
         """Compute the loss of a step."""
 
+    def losses_at(self, step: int) -> Iterator[Tensor]:
+        """Yield the parts of a step's loss, of which each adds its gradients before the next is computed."""
+        yield self.loss_at(step)
+
     def run(self, progress: Progress | None, until: int | None = None) -> list[float]:
         """Train in place, from the last step of `progress` to the one before `until`; return the loss of each step."""
         plan, losses = self.schedule, list[float]()
@@ -64,11 +68,13 @@ class Steps(ABC):
         for group in self._optimizer.param_groups:
             group["lr"] = group["peak"] * self.slope(step)
         self._optimizer.zero_grad(set_to_none=True)
-        loss = self.loss_at(step)
-        loss.backward()  # type: ignore[no-untyped-call]
+        total = 0.0
+        for loss in self.losses_at(step):
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += float(loss.detach())
         nn.utils.clip_grad_norm_(self.trainable.values(), CLIP)
         self._optimizer.step()
-        return float(loss.detach())
+        return total
 
     def slope(self, step: int) -> float:
         """Return the share of the highest rate: a linear warm-up, then a linear decay."""

@@ -25,6 +25,7 @@ from service.editing.notes import RelationNote
 from service.editing.planned_edit import PlannedEdit
 from service.errors import MAX_NAMED, ErrataError, InvalidInput
 from service.ledger.commit import EditRecord
+from service.tracing import Retry
 
 SUPERSEDED = "superseded"
 LATER_WINS = "edits.{later} gives {wording!r} another answer: the later one was taken"
@@ -39,7 +40,7 @@ ANSWERED_BY_OTHER = (
 )
 
 
-class PlanChanged(Exception):
+class PlanChanged(Retry):
     """The request has to be planned again, because edits are left out, or needed, that were not before."""
 
 

@@ -191,7 +191,6 @@ class FactResolver:
         relation = resolve_relation(item.relation, self.view)
         cardinality = self.holds.get(relation) or self.view.cardinality(relation)
         act: Act = item.act or ("set" if cardinality == "one" and not item.end else "add")
-        _check_dates(item, where)
         _check_name(item, relation, where)
         if not item.create:
             self._check_relation(item.relation, relation, f"{where}.relation")
@@ -206,7 +205,9 @@ class FactResolver:
         if act == "remove":
             text, statements = _removal(item, subject, values, relation, text, object_id)
         else:
-            text, statements = _assertion(item, subject.entity, Statement(relation, text, object_id, act))
+            text, statements = _assertion(
+                item, subject.entity, Statement(relation, text, object_id, act), where
+            )
         if relation != LABEL and warnings:
             statements = (Statement(LABEL, subject.label), *statements)
         elif relation != LABEL and act != "remove" and self.is_defined_by_edits(subject):
@@ -308,7 +309,7 @@ class FactResolver:
 
 
 def _assertion(
-    item: FactItem, entity: WholeEntity | None, statement: Statement
+    item: FactItem, entity: WholeEntity | None, statement: Statement, where: str
 ) -> tuple[str, tuple[Statement, ...]]:
     """Return the value as the graph shows it, and its statement with its details.
 
@@ -325,6 +326,7 @@ def _assertion(
     ]
     if len(present) == 1 and details != NO_DETAILS:
         details = tuple(new or old for new, old in zip(details, present[0], strict=True))
+    _check_dates(details, where)
     full_text = f"{text} {item.unit}" if item.unit else text
     return full_text, (Statement(relation, spelling, object_id, statement.act, *details),)
 
@@ -401,12 +403,14 @@ def _removal(
     return removed_value, (*removals, *(Statement(relation, text, "", "remove") for text in sorted(texts)))
 
 
-def _check_dates(item: FactItem, where: str) -> None:
-    for name, text in (("begin", item.begin), ("end", item.end), ("time", item.time)):
+def _check_dates(details: tuple[str, ...], where: str) -> None:
+    """Raise InvalidInput for a date that is none, and for a period, of the item and of the graph, that cannot be."""
+    begin, end, time, *_ = details
+    for name, text in (("begin", begin), ("end", end), ("time", time)):
         if text not in ("", UNKNOWN) and not is_possible(text):
             raise InvalidInput(f"{where}.{name}: the calendar has no {text}", field=f"{where}.{name}")
-    if is_reversed(item.begin, item.end):
-        detail = f"its end, {item.end}, is before its begin, {item.begin}: exchange or correct them"
+    if is_reversed(begin, end):
+        detail = f"its end, {end}, is before its begin, {begin}: exchange or correct them"
         raise InvalidInput(f"{where}: {detail}", field=f"{where}.end")
 
 

@@ -36,16 +36,18 @@ NAMING: dict[str, Kind] = {
     _RDFS + "comment": "description",
     **{schema + "name": "label" for schema in _SCHEMA},
     **{schema + "description": "description" for schema in _SCHEMA},
-    "http://xmlns.com/foaf/0.1/name": "label",
-    "http://www.geonames.org/ontology#name": "label",
-    **{f"http://purl.org/dc/{terms}/title": "label" for terms in ("terms", "elements/1.1")},
 }
-_FIRST_NAMES = {_RDFS + "label", _SKOS + "prefLabel", *(schema + "name" for schema in _SCHEMA)}
+# Names that are a label where there is no other, and else a further name
+_OTHER_NAMES = {
+    "http://xmlns.com/foaf/0.1/name",
+    "http://www.geonames.org/ontology#name",
+    *(f"http://purl.org/dc/{terms}/title" for terms in ("terms", "elements/1.1")),
+}
 _MAX_DEPTH = 16  # triples within triples: the parser recurses into each, on a bounded stack
 _ENTITY = re.compile(r"https?://www\.wikidata\.org/(?:entity/([QPL]\d+)|prop/direct/(P\d+))", re.ASCII)
 _PROPERTY = re.compile(r"P\d+", re.ASCII)
-# A property of any Wikibase, which its statements name `prop/direct/P36`
-_WIKIBASE_PROPERTY = re.compile(r"(https?://[^<>]+)/entity/(P\d+)", re.ASCII)
+# A property of any Wikibase, as its statements name it; its label is that of `entity/P36`
+_DIRECT = re.compile(r"(https?://[^<>]+)/prop/direct/(P\d+)", re.ASCII)
 # A node without a name that Wikidata's full dump puts between an entity and a value
 _STATEMENT_NODE = re.compile(r"https?://www\.wikidata\.org/(?:entity/statement|reference|value)/")
 # A value that is there though it is not known, and one that is not there
@@ -98,9 +100,11 @@ class NTriplesReader(Reader):
         if isinstance(node, ox.Triple) or isinstance(value, ox.Triple):
             raise Skipped("triple_in_triple")
         subject, naming = self.node_id("subject", node), NAMING.get(predicate.value)
+        is_other_name = predicate.value in _OTHER_NAMES and isinstance(value, ox.Literal)
+        naming = "label" if is_other_name else naming
         if predicate.value in _SAME and (thing := _THING.fullmatch(value.value)):
             return Row("same_as", subject, "", "", thing[1], line, True)
-        if not naming or _WIKIBASE_PROPERTY.fullmatch(subject):
+        if not naming:
             self._set_aside(subject, predicate.value, value)
         tag = (isinstance(value, ox.Literal) and value.language) or ""
         is_near = bool(tag) and tag.casefold() not in self.languages
@@ -113,9 +117,7 @@ class NTriplesReader(Reader):
             if is_property and naming != "label":
                 raise Skipped("about_relation")
             kind: Kind = "relation_label" if is_property else naming
-            yields = "other_language" * is_near or "other_name" * (
-                naming == "label" and predicate.value not in _FIRST_NAMES
-            )
+            yields = "other_language" * is_near or "other_name" * is_other_name
             return Row(kind, subject, "", clean(naming, value.value), "", line, True, yields=yields)
         if is_property:
             raise Skipped("about_relation")
@@ -133,16 +135,16 @@ class NTriplesReader(Reader):
         return row._replace(qualifiers=("", "", "", unit, "")) if unit else row
 
     def _set_aside(self, subject: str, predicate: str, value: Node | ox.Literal | ox.Triple) -> None:
-        """Note relations, those of a Wikibase that have a name among them, and nodes that only describe an entity."""
+        """Note relations, and nodes that only describe an entity."""
         if len(self.relations) + len(self.aside) >= _MAX_ASIDE:
             return
-        if predicate in NAMING:
-            self.relations[subject] = _relation_of(subject)
-        elif predicate not in self.relations and predicate != _TYPE and not _ENTITY.fullmatch(predicate):
-            self.relations[predicate] = _relation_of(predicate)
+        if predicate not in self.relations and predicate != _TYPE and not _ENTITY.fullmatch(predicate):
+            self.relations[predicate] = name = _relation_of(predicate)
+            if direct := _DIRECT.fullmatch(predicate):
+                self.relations[f"{direct[1]}/entity/{direct[2]}"] = name
         if isinstance(value, ox.NamedNode):
             if predicate == _TYPE and value.value in _RELATION_TYPES and not _PROPERTY.fullmatch(subject):
-                self.relations[subject] = _relation_of(subject)
+                self.relations.setdefault(subject, _relation_of(subject))
             if predicate in _ABOUT:
                 self.aside[subject] = "about_entity"
 
@@ -182,7 +184,7 @@ def _relation_of(iri: str) -> str:
     Raises:
         Refused: The IRI is an item's: results have other columns than a fact.
     """
-    id = id_of(iri := _WIKIBASE_PROPERTY.sub(r"\1/prop/direct/\2", iri))
+    id = id_of(iri)
     if id != iri and not _PROPERTY.fullmatch(id):
         raise Refused(f"{id} stands where a relation belongs: SELECT ?subject ?relation ?object", "syntax")
     name = local_name(id) if id == iri else id

@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Iterator
 from io import BytesIO, RawIOBase, TextIOWrapper
-from itertools import islice
 from typing import Any, BinaryIO, TypeAlias, cast
 
 import pyoxigraph as ox
@@ -77,19 +76,19 @@ def find_syntax(head: bytes) -> str | None:
 
 
 def is_turtle(body: bytes) -> bool:
-    """Return whether a statement of Turtle comes first, whose line is none of N-Quads."""
+    """Return whether whole statements of Turtle begin a file whose first line is none of N-Quads."""
     line = body.partition(b"\n")[0]
+    whole = body[: body.rfind(b".\n") + 2] or body
     return (
         line.startswith((b"<", b"_:"))
-        and not _begins_with_quad(line, ox.RdfFormat.N_QUADS)
-        and _begins_with_quad(body, ox.RdfFormat.TRIG)
+        and not _can_be_parsed(line, ox.RdfFormat.N_QUADS)
+        and _can_be_parsed(whole, ox.RdfFormat.TRIG)
     )
 
 
-def _begins_with_quad(data: bytes, syntax: ox.RdfFormat) -> bool:
-    """Return whether data begins with a quad; the parser shows one before it has seen the dot, so two are read."""
+def _can_be_parsed(data: bytes, syntax: ox.RdfFormat) -> bool:
     try:
-        return any(list(islice(ox.parse(data, format=syntax), 2)))
+        return any(list(ox.parse(data, format=syntax)))
     except SyntaxError:
         return False
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice, pairwise, starmap, zip_longest
 from typing import Any
 
-from models.graph.periods import BEST, DEPRECATED, UNKNOWN
+from models.graph.periods import BEST, DEPRECATED, UNKNOWN, find_bounds, is_reversed
 from service.graph.formats.base import Reader
 from service.graph.formats.cleaning import clean, clean_id, clean_relation, decode, excerpt, plain_number
 from service.graph.formats.ntriples import id_of
@@ -220,14 +220,23 @@ def _time(fields: dict[str, Any]) -> str:
 def list_periods(qualifiers: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return begin, end and point in time of each period of a statement, "" for what it does not say.
 
-    Its begins and its ends are in their order, and the last may have no end.
+    Several begins and ends are of several periods if each end lies between its begin and the next one.
     """
     begins, ends, points = (
         [_date(as_dict(snak)) for snak in as_list(qualifiers.get(id))] for id in (_BEGIN, _END, _POINT)
     )
-    point = next(iter(points), "")
-    periods = list(zip_longest(begins, ends, fillvalue="")) or [("", "")]
-    return [(begin, end, point) for begin, end in periods]
+    first = next(iter(begins), ""), next(iter(ends), ""), next(iter(points), "")
+    periods = list(zip_longest(*map(_in_order, (begins, ends)), fillvalue=""))
+    dates = list(filter(None, chain.from_iterable(periods)))
+    n_open = len(begins) - len(ends)
+    if n_open not in (0, 1) or any(starmap(is_reversed, pairwise(dates))):
+        return [first]
+    return [(begin, end, first[2]) for begin, end in periods] or [first]
+
+
+def _in_order(dates: list[str]) -> list[str]:
+    bounds = {date: find_bounds(date) for date in dates}
+    return sorted(dates, key=lambda date: bounds[date] or ()) if all(bounds.values()) else dates
 
 
 def find_unit(data: dict[str, Any]) -> str:

@@ -137,8 +137,10 @@ class RowResolver:
                 return
             subject = row.subject if row.by_id else self._entity(row.subject)
             if row.kind == "label":
+                if row.yields == "other_name" and not unlinkable(row.object):
+                    self._add(row, subject, ALIAS, row.object, "add")
                 if row.yields and subject in self.labels:
-                    self.counts.skipped[row.yields] += 1
+                    self.counts.skipped["other_language"] += row.yields == "other_language"
                     return
                 self.labels[subject] = row.object
             if row.kind == "description" and row.yields:

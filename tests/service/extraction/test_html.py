@@ -64,6 +64,7 @@ def test_a_page_is_whole_with_a_byte_that_its_encoding_does_not_have(
         ("\ufeffé".encode("utf-16-le"), "windows-1251", "é"),
         ("é".encode("utf-16-le"), "utf-16", "é"),
         (b"\xe9", "no-such-encoding", "é"),
+        (b'<!--><meta charset="koi8-r">\xc1', "", '<!--><meta charset="koi8-r">а'),
         (b'<!-- <meta charset="koi8-r"> -->\xe9', "", '<!-- <meta charset="koi8-r"> -->é'),
     ],
 )

@@ -32,4 +32,4 @@ def decode(file: Path, data: bytes) -> str:
 
 def read_text(file: Path) -> str:
     """Return the text of a file; BadParameter where it cannot be read or is none."""
-    return decode(file, read_file(file)).replace("\r\n", "\n")
+    return decode(file, read_file(file)).replace("\r\n", "\n").replace("\r", "\n")

@@ -101,8 +101,9 @@ class Book(ExcelReader):
             for place, style in enumerate(book._cell_styles)
             if is_datetime(self.find_format(style.numFmtId)) in ("date", "datetime")
         }
+        struck_fonts = {place for place, font in enumerate(book._fonts) if font.strike}
         self.struck_styles = {
-            place for place, style in enumerate(book._cell_styles) if book._fonts[style.fontId].strike
+            place for place, style in enumerate(book._cell_styles) if style.fontId in struck_fonts
         }
 
     def find_format(self, number: int) -> str:
@@ -167,9 +168,10 @@ class SheetParser(WorkSheetParser):
     def parse(self) -> Generator[list[Cell], None, None]:
         source: Any = self.source
         columns: set[int] = set()  # hidden columns with a value
+        has_heading = False  # whether a row with values was read, in which nothing counts as struck out
         with source:
             for element in iterate_elements(source, (COL_TAG, ROW_TAG, MERGE_TAG)):
-                size = element.get("width", element.get("ht", "1"))
+                size = element.get("width") or element.get("ht") or "1"
                 is_hidden = element.get("hidden") in ("1", "true") or not size.strip("0.")
                 if element.tag == MERGE_TAG:
                     self.merged_range = self.merged_range or element.get("ref", "")
@@ -186,8 +188,19 @@ class SheetParser(WorkSheetParser):
                         self.hidden["hidden_row"] += bool(values)
                         continue
                     columns |= values & self.hidden_columns
-                    yield [cell for cell in cells if cell["column"] not in self.hidden_columns]
+                    cells = [cell for cell in cells if cell["column"] not in self.hidden_columns]
+                    self._leave_out_struck(cells if has_heading else [])
+                    has_heading |= bool(values)
+                    yield cells
         self.hidden["hidden_column"] = len(columns)
+
+    def _leave_out_struck(self, cells: list[Cell]) -> None:
+        for cell in cells:
+            if cell["style_id"] in self._struck_styles and (
+                cell["value"] is not None or cell["is_uncalculated"]
+            ):
+                self.hidden["struck_out"] += 1
+                cell |= {"value": "", "is_uncalculated": False}
 
     def parse_cell(self, element: Any) -> Cell:
         cell: Cell = super().parse_cell(element)
@@ -197,9 +210,6 @@ class SheetParser(WorkSheetParser):
             is_windows = self.epoch == WINDOWS_EPOCH
             if number < 0 or (is_windows and ((is_day and number < 1) or int(number) == NO_DAY)):
                 cell["value"] = NO_DATE
-        if cell["style_id"] in self._struck_styles and cell["value"] is not None:
-            self.hidden["struck_out"] += 1
-            cell["value"] = ""
         cell["is_uncalculated"] = cell["value"] is None and element.find(FORMULA_TAG) is not None
         return cell
 

@@ -154,6 +154,8 @@ async def test_a_period_that_cannot_be_is_refused(
     assert detail in refusal["detail"]
     receipt = await fact(editor, "Peru", "capital", "Cusco", begin="2010", end="2010-05", only="graph")
     assert receipt["status"] == 201, receipt
+    refusal = await fact(editor, "Peru", "capital", "Cusco", begin="2011", act="add", only="graph")
+    assert refusal["field"] == "edits.0.end", refusal
 
 
 async def test_a_one_letter_subject_is_an_entity_that_stands_alone(editor: Editor) -> None:

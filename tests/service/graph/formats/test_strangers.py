@@ -67,11 +67,20 @@ def test_the_label_of_a_property_of_another_wikibase_names_its_relation() -> Non
     kind = f"<{base}/entity/P36> {TYPE} <http://wikiba.se/ontology#Property> ."
     reader = GraphFileReader()
     data = f'<{base}/entity/P36> {label} "capital"@en .\n{kind}\n'
-    assert [row.kind for row in reader.read(BytesIO(data.encode())) if isinstance(row, Row)] == [
-        "label",
-        "fact",
-    ]
+    data += f"<{base}/entity/Q5> <{base}/prop/direct/P36> <{base}/entity/Q6> .\n"
+    kinds = [row.kind for row in reader.read(BytesIO(data.encode())) if isinstance(row, Row)]
+    assert kinds == ["label", "fact", "fact"]
     assert reader.relations[f"{base}/entity/P36"] == f"{base}/prop/direct/P36"
+
+
+def test_a_thing_whose_id_looks_like_a_propertys_is_a_thing() -> None:
+    anna = "<http://x.org/entity/P1>"
+    reader = GraphFileReader()
+    data = (
+        f'{anna} <http://www.w3.org/2000/01/rdf-schema#label> "Anna" .\n{anna} <http://x.org/home> "Lima" .\n'
+    )
+    assert len(list(reader.read(BytesIO(data.encode())))) == 2
+    assert "http://x.org/entity/P1" not in reader.relations
 
 
 @pytest.mark.parametrize(
@@ -103,6 +112,16 @@ def test_a_name_of_another_vocabulary_yields_to_a_label() -> None:
         ("label", "Ada King", "other_name"),
         ("label", "Ada Lovelace", ""),
     ]
+    [row] = read(f"<http://x.org/a> {name} <http://x.org/n> .\n").rows
+    assert (row.kind, row.relation) == ("fact", "name")
+
+
+def test_one_odd_line_makes_no_turtle_of_n_triples() -> None:
+    good = "<http://x.org/a> <http://x.org/p> <http://x.org/b> .\n"
+    output = read(
+        f"<http://x.org/a> <http://x.org/p> 5 .\n{good}<http://x.org/a> <http://x.org/p> <http://b c> .\n{good}"
+    )
+    assert (output.format, [line for line, _ in output.bad]) == ("nt", [1, 3])
 
 
 def test_the_version_of_n_triples_is_skipped() -> None:

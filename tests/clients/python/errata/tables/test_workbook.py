@@ -265,8 +265,9 @@ def test_what_excel_hides_is_left_out_and_counted() -> None:
         sheet.append(row)
     sheet.column_dimensions["B"].hidden = sheet.column_dimensions["F"].hidden = True
     sheet.row_dimensions[3].hidden = sheet.row_dimensions[4].hidden = True
-    sheet["D1"], sheet["D2"], sheet["E2"] = "code", "x", "Kai"
+    sheet["D1"], sheet["D2"], sheet["E2"], sheet["E3"] = "code", "x", "Kai", "Ola"
     sheet.column_dimensions["D"].width, sheet["E2"].font = 77, Font(strike=True)
+    sheet["A1"].font = sheet["E3"].font = Font(strike=True)
     file, hidden = BytesIO(), Counter[str]()
     book.save(file)
     content = replace_part(file.getvalue(), "xl/worksheets/sheet1.xml", b'width="77"', b'width="0"')
