@@ -70,7 +70,7 @@ def search_key(name: str) -> str:
 def without_accents(folded_name: str) -> str:
     if folded_name.isascii():
         return folded_name
-    return normalize("NFC", _ACCENTS.sub("", normalize("NFD", folded_name))).translate(STROKES)
+    return normalize("NFC", _ACCENTS.sub("", normalize("NFD", folded_name).translate(STROKES)))
 
 
 def fold_text(text: str) -> FoldedText:
