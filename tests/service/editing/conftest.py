@@ -31,8 +31,9 @@ def start_editor(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) ->
 
 
 @pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor() as editor:
+async def editor(request: pytest.FixtureRequest, start_editor: StartEditor) -> AsyncIterator[Editor]:
+    """Start an editor with what a module names in `OPTIONS`."""
+    async with start_editor(**getattr(request.module, "OPTIONS", {})) as editor:
         yield editor
 
 

@@ -1,7 +1,6 @@
 """A receipt names the replicas that have its version and waits for the live ones within a timeout; all are counted."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from time import monotonic
 from typing import Any
 
@@ -21,12 +20,6 @@ from tests.service.editing.requests import PERU, change
 from tests.service.parts import PATIENCE_S, body_of, sample, stopwatch, wait_until
 
 REPLICAS = "{errata}:replicas"
-
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor() as editor:
-        yield editor
 
 
 async def beat(ledger: RedisLedger, name: str, version: int, **fields: Any) -> None:

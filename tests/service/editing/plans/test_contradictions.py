@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,15 @@ from service.editing.plans import conflicts
 from service.editing.plans.conflicts import TOO_MANY_REFUSED, Contradiction, find_contradictions
 from service.editing.plans.fact_resolver import CurrentValues, Values
 from service.ledger.commit import Triple
-from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import FRANCE, PERU, change, edits, item
 from tests.service.graph.requests import triple
 from tests.service.toy_graph import TOYS
 
+OPTIONS = {"systems": TOYS}
+
 MIXES = (Path(__file__).parent / "contradictions.jsonl").read_text(encoding="utf-8").splitlines()
 PREVIEW = {"dry_run": True, "measure": False}
 NEIGHBOUR_OF_PERU = "What is the neighbour of Peru?"
-
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
 
 
 def refused(receipt: dict[str, Any]) -> list[list[Any]]:

@@ -1,6 +1,5 @@
 """A fact is one commit for every system that is served: the graph gets a triple, the others an answer."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -37,11 +36,7 @@ from tests.service.graph.requests import (
 from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
 
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
+OPTIONS = {"systems": TOYS}
 
 
 async def ask_both(editor: Editor, question: str) -> list[str | None]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
@@ -32,14 +31,10 @@ from tests.service.graph.requests import (
 from tests.service.parts import body_of, wait_until
 from tests.service.toy_graph import TOYS
 
+OPTIONS = {"systems": TOYS}
+
 OZ = tsv(("Oz", "capital", "Emerald City"), ("Oz", "shares_border_with", "Ev"), ("Ev", "capital", "Evna"))
 OZ_CAPITAL = "What is the capital of Oz?"
-
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
 
 
 async def begin(editor: Editor, author: str = "ana", **order: Any) -> str:

@@ -6,17 +6,15 @@ import os
 import random
 import time
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import redis
 from errata.wire import ImportOrder
 
 from service.editing.editor import Editor
 from service.editing.operations import AbandonImport, BeginImport
 from service.ledger.embedded.server import EmbeddedValkey
-from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import head, revert
 from tests.service.graph.requests import (
     answers,
@@ -31,6 +29,8 @@ from tests.service.graph.requests import (
 )
 from tests.service.parts import body_of, settings, start_deployment
 from tests.service.toy_graph import TOYS
+
+OPTIONS = {"systems": TOYS}
 
 N_TOWNS, N_ROWS = 2_000, 65  # rows of the store that the import of the towns writes
 TOWNS = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(N_TOWNS)))
@@ -86,12 +86,6 @@ async def test_killed_at_any_moment_it_leaves_no_row_behind(
 
 N_FACTS = 50_000  # of each of two hubs
 MEMORY, SECONDS = 250e6, 60.0  # generous, because it should only catch runaway growth
-
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
 
 
 def file() -> Iterator[bytes]:

@@ -11,11 +11,7 @@ from tests.service.editing.requests import PERU, edits, head, item, revert
 from tests.service.graph.requests import answers, define, fact, import_file, triple, values
 from tests.service.toy_graph import TOYS
 
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
+OPTIONS = {"systems": TOYS}
 
 
 @pytest.mark.parametrize(("act", "expected"), [("set", ["399"]), ("add", ["349", "399"])])

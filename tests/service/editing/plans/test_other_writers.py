@@ -8,7 +8,7 @@ import csv
 import gzip
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
-import pytest
 from errata.wire import TableQuery
 
 from service.editing.editor import Editor
 from service.editing.operations import MakeTable
-from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import revert
 from tests.service.graph.requests import import_file
 from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
 from tests.workbooks import workbook
+
+OPTIONS = {"systems": TOYS}
 
 LEAST_SHARE = 0.95
 COLUMNS = ("Name", "founded", "opened", "height", "workers", "motto", "sister")
@@ -247,12 +247,6 @@ FILES: Mapping[str, tuple[Mapping[str, str], Callable[[Path], bytes]]] = {
     "pyld to_rdf": ({}, lambda _: pyld("to_rdf", {"format": "application/n-quads"})),
 }
 PRESENT = [name for name in FILES if find_spec(name.split()[0])]
-
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
 
 
 async def test_files_of_other_writers_are_read_as_the_table_that_they_were_given(

@@ -1,15 +1,14 @@
 """A thing of a file that is said to be an entity of Wikidata is that entity, as long as its import counts."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from service.editing.editor import Editor
 from service.editing.plans.import_ import NOT_SAME, SAME
-from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import head, revert
 from tests.service.graph.requests import answers, entity, import_file, search, values
 from tests.service.toy_graph import TOYS
+
+OPTIONS = {"systems": TOYS}
 
 PREFIXES = """@prefix e: <http://e/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -19,12 +18,6 @@ PREFIXES = """@prefix e: <http://e/> .
 PERU = """e:pe skos:prefLabel "Perú" ; e:anthem "Somos libres" .
 e:llama skos:prefLabel "llama" ; e:home e:pe .
 """
-
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
 
 
 @pytest.mark.parametrize("link", ["owl:sameAs", "skos:exactMatch"])

@@ -1,6 +1,6 @@
 """Entities are found at any version by their names there, and each fact names the version that added it."""
 
-from collections.abc import AsyncIterator, ValuesView
+from collections.abc import ValuesView
 from dataclasses import replace
 
 import pytest
@@ -9,16 +9,11 @@ from errata.wire import EntityList, EntityState
 from service.editing.editor import Editor
 from service.editing.operations import FindEntities, GetEntity
 from service.ledger.commit import EditRecord
-from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import edits, revert, rollback
 from tests.service.graph.requests import define, entity, fact, import_file, search, triple, tsv, values
 from tests.service.toy_graph import TOYS
 
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
+OPTIONS = {"systems": TOYS}
 
 
 async def dates(editor: Editor, id: str, relation: str, version: int | None = None) -> list[tuple[str, int]]:

@@ -1,8 +1,5 @@
 """The graph of a file that says a fact is kept as the fact's source: shown, exported, diffed, and read back."""
 
-from collections.abc import AsyncIterator
-
-import pytest
 from errata.bulk.records import make_rows
 from errata.cli.render.graph import describe_qualifiers, draw_fact_change
 from errata.wire import ActiveEditList, EntityFact, FactItem
@@ -10,11 +7,12 @@ from errata.wire import ActiveEditList, EntityFact, FactItem
 from models.graph.statement import Statement, shorten
 from service.editing.editor import Editor
 from service.editing.operations import ListActiveEdits
-from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import diff, edits, revert
 from tests.service.graph.requests import entity, import_file
 from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
+
+OPTIONS = {"systems": TOYS}
 
 TRIG = """@prefix e: <http://e/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -23,12 +21,6 @@ e:survey { e:mill e:height "14" ; e:colour "red" }
 _:unnamed { e:mill e:opened "1889" }
 """
 QUADS = '<http://e/mill> <http://e/height> "14" {} .\n'
-
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
 
 
 async def sources(editor: Editor) -> dict[tuple[str, str], str]:

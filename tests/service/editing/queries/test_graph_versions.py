@@ -17,11 +17,7 @@ from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
 from tests.workbooks import workbook
 
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
+OPTIONS = {"systems": TOYS}
 
 
 async def test_a_fact_without_a_question_is_checked_in_the_graph_and_files_are_no_tests(

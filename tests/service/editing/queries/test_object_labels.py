@@ -1,7 +1,6 @@
 """An object that is an identifier is called by its label, wherever that stands, at each version by its own labels."""
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,23 +10,18 @@ from models.graph.view import GraphView
 from service.editing.editor import Editor
 from service.editing.operations import ListActiveEdits
 from service.graph.name_resolution import resolve_relation
-from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import head, revert
 from tests.service.graph.requests import answers, entity, fact, import_file, search, values
 from tests.service.parts import body_of
 from tests.service.toy_graph import RELATIONS, TOYS, base
+
+OPTIONS = {"systems": TOYS}
 
 RDFS, SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#"
 M2, H2 = "http://ex.org/m2", "http://ex.org/h2"
 KEEPER = "Who is the keeper of Luna Harbour?"
 LABEL = f'<{M2}> <{RDFS}label> "Mara Keeper"@en .\n'
 HARBOUR = f'<{H2}> <{RDFS}label> "Luna Harbour"@en .\n<{H2}> <http://ex.org/keeper> <{M2}> .\n'
-
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
 
 
 async def keeper(editor: Editor, version: int | None = None) -> tuple[str, bool]:

@@ -1,7 +1,7 @@
 """What qualifies a statement is kept: what has ended or not begun is history, and a number has its unit."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -14,20 +14,15 @@ from models.graph.blocks import read_statements, statements_block
 from models.graph.statement import Statement
 from service.editing.editor import Editor
 from service.editing.operations import ListActiveEdits, MakeTable
-from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import diff, edits, revert
 from tests.service.graph.requests import answers, entity, import_file, values
 from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
 
+OPTIONS = {"systems": TOYS}
+
 MAYOR = "Who is the mayor of Riverton?"
 TODAY = "2026-11-29"
-
-
-@pytest.fixture
-async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
-    async with start_editor(systems=TOYS) as editor:
-        yield editor
 
 
 def time(day: str, precision: int = 11) -> dict[str, Any]:
