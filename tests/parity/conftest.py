@@ -6,9 +6,11 @@ error and not a skip: a run without them proves nothing.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.one_thread import one_thread as one_thread
 
@@ -33,6 +35,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             f"Name the folder above it with `--golden FOLDER` or `make parity GOLDEN=FOLDER`."
         )
     metafunc.parametrize("golden_case", cases, ids=[case.name for case in cases], scope="module")
+
+
+@pytest.fixture(autouse=True)
+def no_gradients() -> Iterator[None]:
+    with torch.inference_mode():
+        yield
 
 
 def golden(config: pytest.Config) -> Path:

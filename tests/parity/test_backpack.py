@@ -4,7 +4,6 @@ Tolerance: logits reach 50 in fp32, so rtol 1e-5 and atol 2e-4; senses, weights 
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,12 +37,6 @@ def golden_backpack(request: pytest.FixtureRequest, golden_case: Path) -> Golden
     config = BackpackConfig.from_hf(json.loads(path("config.json").read_text()))
     model = build_backpack(config, load_file(path(f"weights_{request.param}.safetensors")))
     return Golden(model, load_file(path("io.safetensors")), json.loads(path("meta.json").read_text()))
-
-
-@pytest.fixture(autouse=True)
-def no_gradients() -> Iterator[None]:
-    with torch.inference_mode():
-        yield
 
 
 def test_the_senses_of_tokens_are_the_authors(golden_backpack: Golden) -> None:

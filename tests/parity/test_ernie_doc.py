@@ -53,12 +53,6 @@ def case(golden_case: Path) -> Case:
     return Case(raw, model, report, load_file(f"{golden_case}.io.safetensors"))
 
 
-@pytest.fixture(autouse=True)
-def no_gradients() -> Iterator[None]:
-    with torch.inference_mode():
-        yield
-
-
 def test_every_weight_of_the_authors_has_its_place(case: Case) -> None:
     assert case.report.ignored == ()
     assert case.report.missing == ()

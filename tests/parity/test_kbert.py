@@ -5,7 +5,6 @@ takes part: its scores all lie near -10000, which leaves them four digits.
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,12 +75,6 @@ def golden_kbert(golden_case: Path) -> Golden:
 
     vocabulary = {token: place for place, token in enumerate(read("vocab.json"))}
     return Golden(golden_case, read("config.json"), read("trees.json"), Characters(vocabulary))
-
-
-@pytest.fixture(autouse=True)
-def no_gradients() -> Iterator[None]:
-    with torch.inference_mode():
-        yield
 
 
 def assert_inputs(batch: Batch, io: dict[str, Tensor], prefix: str) -> None:

@@ -59,12 +59,6 @@ def case(golden_case: Path, tmp_path_factory: pytest.TempPathFactory) -> Case:
     return Case(t5, Decoder(t5), load_file(f"{golden_case}.io.safetensors"), meta)
 
 
-@pytest.fixture(autouse=True)
-def no_gradients() -> Iterator[None]:
-    with torch.inference_mode():
-        yield
-
-
 def engine_logits(
     case: Case, ids: Tensor, mask: Tensor, inputs: Tensor, read: Overlay | None = None
 ) -> Tensor:

@@ -5,7 +5,6 @@ entities, which reach 12, within 2e-4; states, other logits and losses within 1e
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,12 +108,6 @@ def vocabulary(tokenizer_cases: dict[str, Any]) -> WordPieces:
     lowers = tokenizer_cases["do_lower_case"]
     options = {"lowercase": lowers, "strip_accents": lowers, "handle_chinese_chars": False}
     return build_pieces(tokenizer_cases["vocab"], **options)
-
-
-@pytest.fixture(autouse=True)
-def no_gradients() -> Iterator[None]:
-    with torch.inference_mode():
-        yield
 
 
 def test_the_states_of_both_streams_are_the_authors_after_each_layer(golden_ernie: Golden) -> None:
