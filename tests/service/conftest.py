@@ -13,8 +13,10 @@ import pytest
 import redis
 
 from service import concurrency
+from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
+from tests.service.parts import PATIENCE_S
 
 # Pause after a cancellation that was swallowed, as redis-py does to the first one of nearly every replica
 concurrency.CANCEL_EVERY_S = 0.01
@@ -45,6 +47,14 @@ def raw(valkey: EmbeddedValkey) -> Iterator[redis.Redis]:
     with redis.Redis.from_url(valkey.url) as client:
         client.flushall()
         yield client
+
+
+@pytest.fixture
+async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[Connection]:
+    """To an empty server."""
+    connection = Connection(valkey.url, PATIENCE_S)
+    yield connection
+    await connection.aclose()
 
 
 @pytest.fixture

@@ -4,14 +4,11 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
-import redis
 
 from service.access.api_keys import ApiKey, Secret, fingerprint, generate_key
 from service.access.caller import Scope
 from service.errors import LedgerUnavailable
 from service.ledger.connection import Connection
-from service.ledger.embedded.server import EmbeddedValkey
-from tests.service.parts import PATIENCE_S
 
 
 class Clock:
@@ -50,14 +47,6 @@ def api_key(key: str, name: str = "anna", *scopes: Scope, expires: float | None 
         expires=expires,
         secrets=secrets,
     )
-
-
-@pytest.fixture
-async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[Connection]:
-    """To an empty server."""
-    connection = Connection(valkey.url, PATIENCE_S)
-    yield connection
-    await connection.aclose()
 
 
 @pytest.fixture

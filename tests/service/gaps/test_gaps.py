@@ -1,6 +1,5 @@
 """Questions without an answer, in groups, and their worklist."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,8 +10,6 @@ from service.curation.gap_groups import find_thing, group_by_fact, group_by_thin
 from service.curation.gaps import KEYS, Occurrence, Worklist
 from service.errors import NotFound
 from service.ledger.connection import Connection
-from service.ledger.embedded.server import EmbeddedValkey
-from tests.service.parts import PATIENCE_S
 
 
 class Clock:
@@ -25,13 +22,6 @@ class Clock:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-@pytest.fixture
-async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[Connection]:
-    connection = Connection(valkey.url, PATIENCE_S)
-    yield connection
-    await connection.aclose()
 
 
 @pytest.fixture

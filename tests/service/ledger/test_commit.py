@@ -7,7 +7,6 @@ An empty ledger gets our layout; data of another layout, newer or older, is left
 import json
 import pickle
 from bisect import bisect_right
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -18,12 +17,10 @@ from hypothesis import strategies as st
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import Commit, canonical, edit_order, new_edit_id
 from service.ledger.connection import Connection
-from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import SCHEMA
 from service.ledger.layout_version import LAYOUT, check_layout
 from service.ledger.manifests import N_NEWEST, surplus
 from tests.service.ledger.writing import SLOTS, Writer
-from tests.service.parts import PATIENCE_S
 
 
 @pytest.fixture
@@ -126,13 +123,6 @@ def test_few_stay_and_no_old_version_is_far_from_one(every: int, count: int) -> 
 
 def test_nothing_is_dropped_of_a_few() -> None:
     assert surplus([256, 512, 768, 1024]) == []
-
-
-@pytest.fixture
-async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[Connection]:
-    connection = Connection(valkey.url, PATIENCE_S)
-    yield connection
-    await connection.aclose()
 
 
 async def test_an_empty_ledger_gets_our_layout_and_is_read_again(
