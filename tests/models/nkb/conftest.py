@@ -10,6 +10,7 @@ from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
+from models.kit.decoded import DecodedAnswer
 from models.nkb.bank import BankConfig, mount
 from models.nkb.decode import Decoder
 from tests.one_thread import one_thread as one_thread
@@ -134,3 +135,9 @@ def answers() -> Callable[..., list[list[int]]]:
         return [[*answer.tokens, *([1] if answer.finished else [])] for answer in answers]
 
     return answer
+
+
+def assert_same(actual: DecodedAnswer, expected: DecodedAnswer) -> None:
+    assert actual.tokens == expected.tokens
+    assert actual.finished == expected.finished
+    assert actual.logprobs == pytest.approx(expected.logprobs, abs=1e-5)

@@ -11,20 +11,14 @@ import torch
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.kit.decoded import DecodedAnswer
 from models.nkb.decode import Decoder
 from models.nkb.gated import COARSE, Places, TokenDirections, directions, find_pushes, solve
 from models.nkb.positions import buckets
+from tests.models.nkb.conftest import assert_same
 
 Build = Callable[..., T5ForConditionalGeneration]
 Answers = Callable[..., list[list[int]]]
 MAX_TOKENS = 15
-
-
-def assert_same(actual: DecodedAnswer, expected: DecodedAnswer) -> None:
-    assert actual.tokens == expected.tokens
-    assert actual.finished == expected.finished
-    assert actual.logprobs == pytest.approx(expected.logprobs, abs=1e-5)
 
 
 def test_answers_equal_those_of_transformers(

@@ -14,6 +14,7 @@ from models.nkb.bank import bank_of
 from models.nkb.decode import Decoder
 from models.nkb.overlay import Overlay
 from models.nkb.trace import trace
+from tests.models.nkb.conftest import assert_same
 
 Build = Callable[..., T5ForConditionalGeneration]
 MAX_TOKENS = 12
@@ -34,12 +35,6 @@ def write_columns(t5: T5ForConditionalGeneration, read: Overlay) -> T5ForConditi
         with torch.no_grad():
             bank.wo_ex.weight[:, slots] = values.t()
     return model
-
-
-def assert_same(actual: DecodedAnswer, expected: DecodedAnswer) -> None:
-    assert actual.tokens == expected.tokens
-    assert actual.finished == expected.finished
-    assert actual.logprobs == pytest.approx(expected.logprobs, abs=1e-5)
 
 
 def assert_all_same(actual: Sequence[DecodedAnswer], expected: Sequence[DecodedAnswer]) -> None:
