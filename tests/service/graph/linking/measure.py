@@ -78,10 +78,11 @@ def _longest_hold_s(work: Callable[[], object]) -> float:
     """
     thread = threading.Thread(target=work)
     thread.start()
-    return max(_waits(thread, time.pthread_getcpuclockid(thread.ident or 0)))
+    return max(waits(thread, time.pthread_getcpuclockid(thread.ident or 0)))
 
 
-def _waits(thread: threading.Thread, clock: int) -> Iterator[float]:
+def waits(thread: threading.Thread, clock: int) -> Iterator[float]:
+    """Return how long the thread computed, each time, before this one had its turn; other processes do not count."""
     while thread.is_alive():
         start_s = time.clock_gettime(clock)
         time.sleep(0.001)

@@ -3,11 +3,12 @@
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from service.graph.linking.linker import Linker
+from tests.service.graph.linking.measure import waits
 
 
 def test_a_name_is_found_as_soon_as_it_is_added() -> None:
@@ -62,7 +63,7 @@ def test_a_large_import_does_not_stop_the_others() -> None:
     names = ((f"some name {i}", f"Q{i}") for i in range(60_000))
     thread = threading.Thread(target=linker.add_many, args=(names,))
     thread.start()
-    assert max(_waits(thread, time.pthread_getcpuclockid(thread.ident or 0))) < 1.0  # a tenth of it is usual
+    assert max(waits(thread, time.pthread_getcpuclockid(thread.ident or 0))) < 1.0  # a tenth of it is usual
     assert linker.find("Where is Peru?")
     assert len(linker) == 60_001
 
@@ -133,14 +134,6 @@ class _beside:
         self._stop.set()
         self._thread.join()
         sys.setswitchinterval(self._interval)
-
-
-def _waits(thread: threading.Thread, clock: int) -> Iterator[float]:
-    """Return how long the thread computed, each time, before this one had its turn; other processes do not count."""
-    while thread.is_alive():
-        start_s = time.clock_gettime(clock)
-        time.sleep(0.001)
-        yield (time.clock_gettime(clock) if thread.is_alive() else start_s) - start_s
 
 
 def _all_at_once(work: list[Callable[[], None]]) -> None:
