@@ -34,9 +34,10 @@ class Contribution:
 
 def value_tokens(
     values: Float[Tensor, "*row d"], embedding: Float[Tensor, "token d"], k: int
-) -> Int[Tensor, "*row k"]:
-    """Return the k tokens that each value row raises most (eq. 11), the most probable first."""
-    return torch.softmax(values @ embedding.t(), -1).topk(k, -1).indices
+) -> tuple[Float[Tensor, "*row k"], Int[Tensor, "*row k"]]:
+    """Return the k tokens that each value row raises most (eq. 11): their probabilities, highest first, and ids."""
+    probabilities, ids = torch.softmax(values @ embedding.t(), -1).topk(k, -1)
+    return probabilities, ids
 
 
 @torch.no_grad()
@@ -73,9 +74,9 @@ def contributions(
     active = [slot for slot, w in zip(order.indices.tolist(), order.values.tolist(), strict=True) if w > 0]
     without = x - weights[active, None] * slots.acting(stored_rows[active])
     change = decoder.head(without)[:, token] - decoder.head(x)[token]
-    tokens = value_tokens(slots.acting(stored_rows[active]), decoder.embedding, k).tolist()
+    _, ids = value_tokens(slots.acting(stored_rows[active]), decoder.embedding, k)
     return [
-        Contribution(slot, float(weights[slot]), tuple(tokens[place]), float(change[place]))
+        Contribution(slot, float(weights[slot]), tuple(ids[place].tolist()), float(change[place]))
         for place, slot in enumerate(active)
     ]
 

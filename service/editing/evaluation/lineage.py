@@ -18,8 +18,8 @@ from errata.wire import Outcome
 from errata.wire.wording import normalize_question
 from more_itertools import chunked
 
-from models.graph.knowledge import WholeEntity
-from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
+from models.graph.knowledge import Entity, WholeEntity
+from models.graph.statement import ALIAS, DESCRIPTION, LABEL, NO_QUALIFIERS, Statement
 from service.editing.draft import Build, EditorState
 from service.editing.evaluation.expectations import ask_all, ask_edits, returns_expected
 from service.editing.models import Answer, Models
@@ -153,6 +153,7 @@ class Value:
     edit: str
     object_id: str
     spelling: str  # its text as a statement has it
+    qualifiers: tuple[str, ...] = NO_QUALIFIERS
 
     def is_of(self, edit: EditRecord, triple: Triple) -> bool:
         """Return whether a fact gives this value."""
@@ -162,7 +163,7 @@ class Value:
         return name_key(triple.object) in (name_key(self.text), name_key(self.spelling))
 
 
-def list_values(entity: WholeEntity | None, relation: str) -> list[Value]:
+def list_values(entity: Entity | WholeEntity | None, relation: str) -> list[Value]:
     """Return the values of a relation, names too."""
     if entity is None:
         return []
@@ -170,7 +171,10 @@ def list_values(entity: WholeEntity | None, relation: str) -> list[Value]:
     if relation in names:
         return [Value(name, "", "", name) for name in names[relation] if name]
     facts = (fact for fact in entity.facts if fact.relation == relation)
-    return [Value(fact.object, fact.edit, fact.object_id, fact.statement_object[0]) for fact in facts]
+    return [
+        Value(fact.object, fact.edit, fact.object_id, fact.statement_object[0], fact.qualifiers)
+        for fact in facts
+    ]
 
 
 @dataclass(frozen=True)

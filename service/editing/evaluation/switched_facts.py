@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from datetime import date
 from typing import Any, Literal
 
 from errata.wire import EditReport, FactChange
 
 from models.graph.knowledge import WholeEntity
+from models.graph.statement import DETAILS
 from models.graph.view import GraphView
 from service.editing.draft import Build, one_line
-from service.editing.evaluation.lineage import list_values
+from service.editing.evaluation.lineage import Value, list_values
 from service.editing.models import Models
 from service.editing.notes import FactNote, read_note
 from service.graph.lookup import Lookup
@@ -45,18 +47,15 @@ def report_fact(
     """Return the report of a fact with its values on both sides."""
     update: dict[str, object] = {}
     if not report.question:
-        texts = [one_line(list(_list_values(side, triple.relation))) or None for side in (before, after)]
-        update = dict(zip(("before", "after"), texts, strict=True))
+        today = date.today().isoformat()
+        for name, side in (("before", before), ("after", after)):
+            values = list_values(side.at(today) if side else None, triple.relation)
+            update[name] = one_line([*dict.fromkeys(value.text for value in values)]) or None
     if before and after and before.label != after.id == after.label:
         n_facts = "1 fact of it stays" if after.degree == 1 else f"{after.degree:,} facts of it stay"
         warning = NAMELESS.format(label=before.label, n_facts=n_facts, id=after.id)
         update["warnings"] = [*report.warnings, warning]
     return report.model_copy(update=update)
-
-
-def _list_values(entity: WholeEntity | None, relation: str) -> Mapping[str, str]:
-    """Return the values of a relation, each with the edit that says it; "" where that is not known."""
-    return {value.text: value.edit for value in list_values(entity, relation)}
 
 
 async def diff_facts(
@@ -68,30 +67,32 @@ async def diff_facts(
     by_id = {edit.id: edit for edit in edits}
     changes = []
     for (subject, relation), last in triples.items():
-        old, new = (_list_values(side[subject], relation) for side in (before, after))
-        changes += [
-            _describe_switch(text, by_id.get(old[text]), last, "removed") for text in old if text not in new
-        ]
-        changes += [
-            _describe_switch(text, by_id.get(new[text]), last, "added") for text in new if text not in old
-        ]
+        old, new = (
+            {(value.text, value.qualifiers): value for value in list_values(side[subject], relation)}
+            for side in (before, after)
+        )
+        gone = [value for key, value in old.items() if key not in new]
+        fresh = [value for key, value in new.items() if key not in old]
+        changes += [_describe_switch(value, by_id.get(value.edit), last, "removed") for value in gone]
+        changes += [_describe_switch(value, by_id.get(value.edit), last, "added") for value in fresh]
     return changes
 
 
 def _describe_switch(
-    text: str, writer: EditRecord | None, last: EditRecord, change: Literal["added", "removed"]
+    value: Value, writer: EditRecord | None, last: EditRecord, change: Literal["added", "removed"]
 ) -> FactChange:
     """Describe a value by the edit that wrote it, if it is one of these, or else by the last of its relation."""
     edit = writer or last
     note = read_note(edit)
     assert isinstance(note, FactNote), "an edit with a triple notes a fact"
-    qualifiers: dict[str, Any] = dict(note.qualifiers or {}) if writer else {}
+    qualifiers: dict[str, Any] = dict(zip(DETAILS, value.qualifiers, strict=False))
     return FactChange(
         edit=edit.id,
         subject=note.subject,
         relation=note.relation,
-        object=text,
+        object=value.text,
         act=note.act,
         change=change,
         **qualifiers,
+        source=(note.qualifiers or {}).get("source", "") if writer else "",
     )

@@ -140,6 +140,16 @@ class Subject:
         entity = self.entity.at(as_of) if as_of else self.entity
         return (fact.object for fact in entity.facts if fact.relation == relation)
 
+    def says_beside(self, statement: Statement, text: str, as_of: str) -> bool:
+        """Return whether the graph says a value on a day by another statement than the one whose place this takes."""
+        periods = ((f, (f.begin, f.time, f.unit)) for f in (self.entity.facts if self.entity else ()))
+        return any(
+            (fact.relation, fact.object) == (statement.relation, text)
+            and period != (statement.begin, statement.time, statement.unit)
+            and holds(fact, as_of)
+            for fact, period in periods
+        )
+
     def says_as_another(self, relation: str, text: str, object_id: str) -> bool:
         """Return whether the graph has a value with this text that is not this entity, as a text for example."""
         facts = self.entity.facts if self.entity and relation not in self.values else ()
@@ -219,10 +229,13 @@ class FactResolver:
         links = links or statements[-1].details != NO_DETAILS
         if act == "set":
             values = CurrentValues([])
-        if act == "remove" or not holds(statements[-1], today):
-            values.discard(text)
-        else:
+        says_so = holds(statements[-1], today) or (
+            act == "add" and subject.says_beside(statements[-1], text, today)
+        )
+        if act != "remove" and says_so:
             values.add(text)
+        else:
+            values.discard(text)
         subject.values[relation] = values
         if relation in (LABEL, ALIAS) and act != "remove":
             self.subjects[name_key(text)] = subject
