@@ -71,10 +71,10 @@ async def diff_facts(
             {(value.text, value.qualifiers): value for value in list_values(side[subject], relation)}
             for side in (before, after)
         )
-        gone = [value for key, value in old.items() if key not in new]
-        fresh = [value for key, value in new.items() if key not in old]
-        changes += [_describe_switch(value, by_id.get(value.edit), last, "removed") for value in gone]
-        changes += [_describe_switch(value, by_id.get(value.edit), last, "added") for value in fresh]
+        old_values = [value for key, value in old.items() if key not in new]
+        new_values = [value for key, value in new.items() if key not in old]
+        changes += [_describe_switch(value, by_id.get(value.edit), last, "removed") for value in old_values]
+        changes += [_describe_switch(value, by_id.get(value.edit), last, "added") for value in new_values]
     return changes
 
 

@@ -140,15 +140,13 @@ class Subject:
         entity = self.entity.at(as_of) if as_of else self.entity
         return (fact.object for fact in entity.facts if fact.relation == relation)
 
-    def says_beside(self, statement: Statement, text: str, as_of: str) -> bool:
-        """Return whether the graph says a value on a day by another statement than the one whose place this takes."""
-        periods = ((f, (f.begin, f.time, f.unit)) for f in (self.entity.facts if self.entity else ()))
-        return any(
-            (fact.relation, fact.object) == (statement.relation, text)
-            and period != (statement.begin, statement.time, statement.unit)
-            and holds(fact, as_of)
-            for fact, period in periods
-        )
+    def says(self, statement: Statement, text: str, as_of: str) -> bool:
+        """Return whether a value is said on a day with a new statement: by it, or by one that it does not replace."""
+        facts = self.entity.facts if self.entity and statement.act == "add" else ()
+        said_facts = [fact for fact in facts if (fact.relation, fact.object) == (statement.relation, text)]
+        place = statement.begin, statement.time, statement.unit
+        beside = [fact for fact in said_facts if (fact.begin, fact.time, fact.unit) != place]
+        return holds(statement, as_of) or any(holds(fact, as_of) for fact in beside)
 
     def says_as_another(self, relation: str, text: str, object_id: str) -> bool:
         """Return whether the graph has a value with this text that is not this entity, as a text for example."""
@@ -229,13 +227,8 @@ class FactResolver:
         links = links or statements[-1].details != NO_DETAILS
         if act == "set":
             values = CurrentValues([])
-        says_so = holds(statements[-1], today) or (
-            act == "add" and subject.says_beside(statements[-1], text, today)
-        )
-        if act != "remove" and says_so:
-            values.add(text)
-        else:
-            values.discard(text)
+        is_said = act != "remove" and subject.says(statements[-1], text, today)
+        (values.add if is_said else values.discard)(text)
         subject.values[relation] = values
         if relation in (LABEL, ALIAS) and act != "remove":
             self.subjects[name_key(text)] = subject

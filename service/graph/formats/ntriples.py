@@ -70,8 +70,13 @@ _THING = re.compile(r"https?://www\.wikidata\.org/(?:entity|wiki)/(Q[1-9]\d*)", 
 _MAX_ASIDE = 1_000_000  # relations and nodes that are left out, a hundred bytes each
 _VERSION = re.compile(r"\s*VERSION\s+[\"']1\.\d[\"']\s*(#.*)?", re.ASCII)  # a line of N-Triples 1.2
 
-# Degrees of longitude and latitude as WKT writes them (OGC 06-103r4), which are said in the other order
-_POINT = re.compile(r"POINT\s*\(\s*(-?\d+(?:\.\d+)?)\s+(-?\d+(?:\.\d+)?)\s*\)", re.IGNORECASE)
+# A point as WKT writes it, with the system of its coordinates before it (OGC 11-052r4, 8.5.1): longitude first, but for
+# EPSG:4326
+_POINT = re.compile(r"(?:<(\S+)>\s*)?POINT\s*\(\s*(-?\d+(?:\.\d+)?)\s+(-?\d+(?:\.\d+)?)\s*\)", re.IGNORECASE)
+_LONGITUDE_FIRST, _LATITUDE_FIRST = (
+    f"http://www.opengis.net/def/crs/{system}" for system in ("OGC/1.3/CRS84", "EPSG/0/4326")
+)
+_MAX_LATITUDE = 90
 
 Node: TypeAlias = ox.NamedNode | ox.BlankNode
 
@@ -172,10 +177,19 @@ def to_text(literal: ox.Literal) -> tuple[str, str]:
     elif datatype in NUMBERS:
         text = plain_number(text, datatype in DOUBLES)
     elif point := _POINT.fullmatch(text):
-        text = f"{point[2]}, {point[1]}"
+        text = _to_place(point)
     text = clean("object", text)
     has_unit = not datatype.startswith((XSD, _RDF)) and DECIMAL.fullmatch(text)
     return text, to_words(local_name(datatype)) if has_unit else ""
+
+
+def _to_place(point: re.Match[str]) -> str:
+    """Return latitude and longitude of a point; the point as it is where it can be none of the earth."""
+    system, *numbers = point.groups()
+    if system not in (None, _LONGITUDE_FIRST, _LATITUDE_FIRST):
+        raise Skipped("other_type")
+    latitude, longitude = numbers if system == _LATITUDE_FIRST else reversed(numbers)
+    return f"{latitude}, {longitude}" if abs(float(latitude)) <= _MAX_LATITUDE else point[0]
 
 
 def _relation_of(iri: str) -> str:

@@ -108,8 +108,8 @@ def test_the_bank_can_be_trained_on_a_trace(build: Build, questions: Any, target
 
 def test_a_value_raises_the_tokens_whose_embedding_it_points_at() -> None:
     embedding = torch.eye(4) * torch.tensor([1.0, 2.0, 3.0, 4.0])[:, None]
-    top = value_tokens(torch.tensor([[0.0, 1.0, 1.0, 0.0]]), embedding, 2)
-    assert top.tolist() == [[2, 1]]
+    _, ids = value_tokens(torch.tensor([[0.0, 1.0, 1.0, 0.0]]), embedding, 2)
+    assert ids.tolist() == [[2, 1]]
 
 
 def silenced_logit(t5: T5ForConditionalGeneration, slot: int, question: Any, token: int) -> float:
@@ -154,7 +154,7 @@ def test_contributions_are_those_of_the_rows_that_were_read(build: Build, questi
     row = 10 * t5.shared.weight.detach()[7][None]
     read = Overlay({2: (torch.tensor([slot]), row)})
     (changed,) = contributions(decoder, question.states, question.mask, 7, overlay=read, top=1, k=1)
-    assert [*changed.tokens] == value_tokens(row, t5.shared.weight.detach(), 1)[0].tolist()
+    assert [*changed.tokens] == value_tokens(row, t5.shared.weight.detach(), 1)[1][0].tolist()
     bank = bank_of(t5, 2)
     assert bank is not None
     with torch.no_grad():

@@ -44,7 +44,11 @@ EditId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
 
 EditName = Annotated[CommitVersion | EditId, say_instead("no_edit_name", NO_EDIT_NAME)]
 
-DateText = Annotated[str, Field(pattern=r"^(|unknown|\d{1,12}(s|-\d\d|-\d\d-\d\d)?( BC)?)$")]
+DateText = Annotated[
+    str,
+    Field(pattern=r"^(|unknown|\d{1,12}(s|-\d\d|-\d\d-\d\d)?( BC)?)$"),
+    say_instead("no_date", "is no date: write 2023-12-31, 2023-12, 2023, 1990s, 44 BC or unknown"),
+]
 
 
 def _check_words(text: str) -> str:

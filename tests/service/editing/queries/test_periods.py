@@ -228,6 +228,17 @@ async def test_a_difference_shows_when_its_facts_hold(editor: Editor) -> None:
     assert draw_fact_change(height).plain.startswith("+ Riverton · height · 12 foot · of 2024  add")
 
 
+async def test_a_value_of_several_periods_is_several_facts_of_a_difference(editor: Editor) -> None:
+    mayor = {"subject": "Riverton", "relation": "mayor", "object": "Bo Kern", "act": "add"}
+    for period in ({"begin": "2020"}, {"begin": "2001", "end": "2004"}, {"begin": "2990"}):
+        receipt = await edits(editor, {**mayor, **period})
+    facts = (await diff(editor, 0, 3)).facts
+    assert [(fact.begin, fact.end) for fact in facts] == [("2020", ""), ("2001", "2004"), ("2990", "")]
+    assert [fact.begin for fact in (await diff(editor, 1, 2)).facts] == ["2001"]
+    [graph] = [edit for edit in receipt["report"]["edits"] if edit["memory"] == "graph/triples"]
+    assert (graph["before"], graph["after"]) == ("Bo Kern", "Bo Kern")
+
+
 OFFICES = (
     "City,Mayor,Took office,Left office\nRiverton,Ina,2001,2012-05\nNordby,Jo,2005,\nRiverton,Cal,2012-06,\n"
 )

@@ -8,6 +8,7 @@ from tests.service.graph.formats.drive import Output, read
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
+CRS, WKT = "http://www.opengis.net/def/crs/", "http://www.opengis.net/ont/geosparql#wktLiteral"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
@@ -97,6 +98,9 @@ def test_blank_nodes_are_ids() -> None:
         (f'"-5"^^<{XSD}integer>', "-5"),
         (f'"true"^^<{XSD}boolean>', "true"),
         ('"Point(2.35 48.85)"^^<http://www.opengis.net/ont/geosparql#wktLiteral>', "48.85, 2.35"),
+        (f'"<{CRS}OGC/1.3/CRS84> POINT(2.35 48.85)"^^<{WKT}>', "48.85, 2.35"),
+        (f'"<{CRS}EPSG/0/4326> POINT (48.85 2.35)"^^<{WKT}>', "48.85, 2.35"),
+        (f'"Point(200 95)"^^<{WKT}>', "Point(200 95)"),
         ('"+49 30"', "+49 30"),
         ('"a \\"b\\"\\n\\tc \\u00e9\\U0001F600"', 'a "b" c é😀'),
         ('"e\\u0301"@en', "é"),
