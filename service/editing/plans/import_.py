@@ -71,6 +71,10 @@ NOT_SAME = (
     "things of the file whose entity of Wikidata, by sameAs or exactMatch, the graph lacks: {:,}; to join them, take "
     "this import back, import these entities, and send the file again"
 )
+NAMELESS_RELATIONS = (
+    "no name is known of the relations {}, so that no question asks for their facts: import their labels, too, or give "
+    "each a name (errata relation ID --label NAME)"
+)
 NEW_RELATIONS = (
     "new relations, as columns are called: {}; if the graph calls one otherwise, take the import back and name it "
     "with `column`"
@@ -176,7 +180,8 @@ class ImportSession:
         n_joined = self.resolver.n_joined
         counts = {SAME: n_joined, NOT_SAME: len(self.resolver.same_as) - n_joined}
         warnings += [sentence.format(count) for sentence, count in counts.items() if count]
-        return [*warnings, *([NEW_RELATIONS.format(one_line(new_relations))] if new_relations else [])]
+        lists = {NAMELESS_RELATIONS: self.resolver.nameless_relations, NEW_RELATIONS: new_relations}
+        return [*warnings, *(sentence.format(one_line(names)) for sentence, names in lists.items() if names)]
 
     def check_graph(self, state: EditorState) -> None:
         """Check that the graph has not changed since names were resolved on it."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+from models.graph.base import to_words
 from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from models.graph.view import GraphView
@@ -25,6 +27,8 @@ MAX_RELATIONS = 2_000  # relations of a file that its commit names
 MAX_LISTED = 100  # rejected lines that are listed with their reasons
 
 EntitiesByName = Callable[[Sequence[str]], Mapping[str, Sequence[Entity]]]
+
+OPAQUE = re.compile(r"(?:https?://\S+/)?P\d+", re.ASCII)  # an id of a Wikibase's property, which has no words
 
 
 @dataclass
@@ -231,6 +235,12 @@ class RowResolver:
     @property
     def new_relations(self) -> list[str]:
         return [relation for relation in self.relations if relation not in self._view.relations]
+
+    @property
+    def nameless_relations(self) -> list[str]:
+        """Ids among the relations for which neither the file nor the graph has a name."""
+        bare = (relation for relation, label in self.relations.items() if not label)
+        return [r for r in bare if OPAQUE.fullmatch(r) and self._view.label(r) in (r, to_words(r))]
 
     def has_entity(self, entity: str, label: str) -> bool:
         view = self._view

@@ -587,3 +587,15 @@ async def test_columns_that_nothing_reads_are_named_in_a_warning(editor: Editor)
     assert any(
         "nothing reads the columns lang:" in text for text in receipt["report"]["edits"][0]["warnings"]
     )
+
+
+async def test_an_import_says_which_relations_no_question_can_name(editor: Editor) -> None:
+    wikibase, label = "http://w.org", "<http://www.w3.org/2000/01/rdf-schema#label>"
+    facts = "".join(
+        f"<{wikibase}/entity/Q1> <{wikibase}/prop/direct/P{n}> <{wikibase}/entity/Q2> .\n" for n in (1, 2)
+    )
+    names = f'<{wikibase}/entity/P1> {label} "owner" .\n'
+    receipt = await import_file(editor, f"{facts}{names}".encode(), format="nt")
+    warnings = receipt["report"]["edits"][0]["warnings"]
+    [warning] = [text for text in warnings if "no name is known" in text]
+    assert f"of the relations {wikibase}/prop/direct/P2," in warning
