@@ -46,7 +46,7 @@ def is_possible(date: str) -> bool:
         return False
     year, month, day = bounds[0]
     leap = _LEAP_YEAR + (year % 4 if year > 0 else 0)
-    if year == 0:  # 1 BC is followed by 1
+    if year == bounds[1][0] == 0:  # 1 BC is followed by 1
         return False
     return month <= _MONTHS and day <= (monthrange(leap, month)[1] if month else 0)
 

@@ -24,6 +24,7 @@ from models.graph.statement import (
     DESCRIPTION,
     LABEL,
     NO_DETAILS,
+    NO_QUALIFIERS,
     Cardinality,
     Statement,
 )
@@ -142,11 +143,18 @@ class Subject:
 
     def says(self, statement: Statement, text: str, as_of: str) -> bool:
         """Return whether a value is said on a day with a new statement: by it, or by one that it does not replace."""
-        facts = self.entity.facts if self.entity and statement.act == "add" else ()
-        said_facts = [fact for fact in facts if (fact.relation, fact.object) == (statement.relation, text)]
+        is_asked = (
+            self.entity is not None and statement.act == "add" and statement.relation not in self.values
+        )
+        facts = self.entity.at(as_of).facts if self.entity and is_asked else ()
         place = statement.begin, statement.time, statement.unit
-        beside = [fact for fact in said_facts if (fact.begin, fact.time, fact.unit) != place]
-        return holds(statement, as_of) or any(holds(fact, as_of) for fact in beside)
+        beside = [fact for fact in facts if (fact.begin, fact.time, fact.unit) != place]
+        periods = [
+            fact for fact in beside if fact.qualifiers != NO_QUALIFIERS
+        ]  # a plain one is said more exactly
+        return holds(statement, as_of) or any(
+            (fact.relation, fact.object) == (statement.relation, text) for fact in periods
+        )
 
     def says_as_another(self, relation: str, text: str, object_id: str) -> bool:
         """Return whether the graph has a value with this text that is not this entity, as a text for example."""
@@ -332,7 +340,7 @@ def _assertion(
     ]
     if len(present) == 1 and details != NO_DETAILS:
         details = tuple(new or old for new, old in zip(details, present[0], strict=True))
-    _check_dates(details, where)
+    _check_dates(item, details[0], details[1], where)
     full_text = f"{text} {item.unit}" if item.unit else text
     return full_text, (Statement(relation, spelling, object_id, statement.act, *details),)
 
@@ -409,10 +417,9 @@ def _removal(
     return removed_value, (*removals, *(Statement(relation, text, "", "remove") for text in sorted(texts)))
 
 
-def _check_dates(details: tuple[str, ...], where: str) -> None:
-    """Raise InvalidInput for a date that is none, and for a period, of the item and of the graph, that cannot be."""
-    begin, end, time, *_ = details
-    for name, text in (("begin", begin), ("end", end), ("time", time)):
+def _check_dates(item: FactItem, begin: str, end: str, where: str) -> None:
+    """Raise InvalidInput for a date that is none, and for a period, with what the graph says of it, that cannot be."""
+    for name, text in (("begin", item.begin), ("end", item.end), ("time", item.time)):
         if text not in ("", UNKNOWN) and not is_possible(text):
             raise InvalidInput(f"{where}.{name}: the calendar has no {text}", field=f"{where}.{name}")
     if is_reversed(begin, end):

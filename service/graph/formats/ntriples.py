@@ -73,10 +73,9 @@ _VERSION = re.compile(r"\s*VERSION\s+[\"']1\.\d[\"']\s*(#.*)?", re.ASCII)  # a l
 # A point as WKT writes it, with the system of its coordinates before it (OGC 11-052r4, 8.5.1): longitude first, but for
 # EPSG:4326
 _POINT = re.compile(r"(?:<(\S+)>\s*)?POINT\s*\(\s*(-?\d+(?:\.\d+)?)\s+(-?\d+(?:\.\d+)?)\s*\)", re.IGNORECASE)
-_LONGITUDE_FIRST, _LATITUDE_FIRST = (
-    f"http://www.opengis.net/def/crs/{system}" for system in ("OGC/1.3/CRS84", "EPSG/0/4326")
-)
-_MAX_LATITUDE = 90
+_CRS = re.compile(r"https?://www\.opengis\.net/def/crs/(?:OGC/[^/]+/CRS84|EPSG/[^/]+/4326)", re.ASCII)
+_LATITUDE_FIRST = "/4326"
+_MAX_LATITUDE, _MAX_LONGITUDE = 90, 360
 
 Node: TypeAlias = ox.NamedNode | ox.BlankNode
 
@@ -149,7 +148,8 @@ class NTriplesReader(Reader):
                 self.relations[f"{direct[1]}/entity/{direct[2]}"] = name
         if isinstance(value, ox.NamedNode):
             if predicate == _TYPE and value.value in _RELATION_TYPES and not _PROPERTY.fullmatch(subject):
-                self.relations.setdefault(subject, _relation_of(subject))
+                iri = re.sub(r"/entity/(?=P\d+$)", "/prop/direct/", subject)
+                self.relations.setdefault(subject, _relation_of(iri))
             if predicate in _ABOUT:
                 self.aside[subject] = "about_entity"
 
@@ -185,11 +185,12 @@ def to_text(literal: ox.Literal) -> tuple[str, str]:
 
 def _to_place(point: re.Match[str]) -> str:
     """Return latitude and longitude of a point; the point as it is where it can be none of the earth."""
-    system, *numbers = point.groups()
-    if system not in (None, _LONGITUDE_FIRST, _LATITUDE_FIRST):
-        raise Skipped("other_type")
-    latitude, longitude = numbers if system == _LATITUDE_FIRST else reversed(numbers)
-    return f"{latitude}, {longitude}" if abs(float(latitude)) <= _MAX_LATITUDE else point[0]
+    system, *numbers = point.groups("")
+    if _ENTITY.fullmatch(system):
+        raise Skipped("other_type")  # a point of the moon
+    latitude, longitude = numbers if system.endswith(_LATITUDE_FIRST) else reversed(numbers)
+    is_place = abs(float(latitude)) <= _MAX_LATITUDE and abs(float(longitude)) <= _MAX_LONGITUDE
+    return f"{latitude}, {longitude}" if is_place and (not system or _CRS.fullmatch(system)) else point[0]
 
 
 def _relation_of(iri: str) -> str:

@@ -55,6 +55,7 @@ LEXICAL_FORMS = {
 BLANK_NODE = re.compile(rb'\{[^{}]*"bnode"[^{}]*\}')
 VALUE = re.compile(rb'(?<="value":")[^"]*|(?<="value": ")[^"]*')
 RESULTS = re.compile(rb'"head"\s*:\s*\{[^{}]*"vars"\s*:')
+STATEMENT_END = re.compile(rb"\.[ \t]*(?:#[^\n]*)?\r?\n")
 KEYWORD = re.compile(rb'"@(?:context|id|graph|type)"\s*:')
 ENTITY = re.compile(rb"<!ENTITY\b", re.I)
 ROOT = re.compile(rb"<[A-Za-z_]")
@@ -78,12 +79,12 @@ def find_syntax(head: bytes) -> str | None:
 def is_turtle(body: bytes) -> bool:
     """Return whether whole statements of Turtle begin a file whose first line is none of N-Quads."""
     line = body.partition(b"\n")[0]
-    whole = body[: body.rfind(b".\n") + 2] or body
-    return (
-        line.startswith((b"<", b"_:"))
-        and not _can_be_parsed(line, ox.RdfFormat.N_QUADS)
-        and _can_be_parsed(whole, ox.RdfFormat.TRIG)
-    )
+    if not line.startswith((b"<", b"_:")) or _can_be_parsed(line, ox.RdfFormat.N_QUADS):
+        return False
+    ends = [
+        end.end() for end in STATEMENT_END.finditer(body)
+    ]  # the beginning of a file may end within a statement
+    return any(_can_be_parsed(body[:end], ox.RdfFormat.TRIG) for end in (None, *ends[-1:]))
 
 
 def _can_be_parsed(data: bytes, syntax: ox.RdfFormat) -> bool:

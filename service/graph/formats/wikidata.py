@@ -230,7 +230,8 @@ def list_periods(qualifiers: dict[str, Any]) -> list[tuple[str, str, str]]:
     dates = list(filter(None, chain.from_iterable(periods)))
     n_open = len(begins) - len(ends)
     if n_open not in (0, 1) or any(starmap(is_reversed, pairwise(dates))):
-        return [first]
+        has_begun_again = n_open > 0 and all(is_reversed(periods[-1][0], end) for end in ends)
+        return [first, (periods[-1][0], "", first[2])] if has_begun_again else [first]
     return [(begin, end, first[2]) for begin, end in periods] or [first]
 
 

@@ -141,10 +141,10 @@ class RowResolver:
                 return
             subject = row.subject if row.by_id else self._entity(row.subject)
             if row.kind == "label":
-                if row.yields == "other_name" and not unlinkable(row.object):
+                if is_alias := row.yields == "other_name" and not unlinkable(row.object):
                     self._add(row, subject, ALIAS, row.object, "add")
                 if row.yields and subject in self.labels:
-                    self.counts.skipped["other_language"] += row.yields == "other_language"
+                    self.counts.skipped[row.yields] += not is_alias
                     return
                 self.labels[subject] = row.object
             if row.kind == "description" and row.yields:

@@ -239,6 +239,14 @@ async def test_a_value_of_several_periods_is_several_facts_of_a_difference(edito
     assert (graph["before"], graph["after"]) == ("Bo Kern", "Bo Kern")
 
 
+async def test_a_value_that_gets_a_past_period_is_said_no_more(editor: Editor) -> None:
+    mayor = {"subject": "Riverton", "relation": "mayor", "object": "Bo Kern", "act": "add"}
+    await edits(editor, mayor)
+    receipt = await edits(editor, {**mayor, "begin": "1990", "end": "2000"})
+    [graph] = [edit for edit in receipt["report"]["edits"] if edit["memory"] == "graph/triples"]
+    assert (graph["before"], graph["after"] or "") == ("Bo Kern", "")
+
+
 OFFICES = (
     "City,Mayor,Took office,Left office\nRiverton,Ina,2001,2012-05\nNordby,Jo,2005,\nRiverton,Cal,2012-06,\n"
 )

@@ -89,6 +89,7 @@ def test_a_thing_whose_id_looks_like_a_propertys_is_a_thing() -> None:
         "<http://x.org/a> <http://x.org/p> 42 .\n",
         "<http://x.org/a> a <http://x.org/City> .\n<http://x.org/a> <http://x.org/p> 42 .\n",
         "# a city\n<http://x.org/a> <http://x.org/p> 42, 43 .\n",
+        '<http://x.org/a>\r\n    <http://x.org/p> "42" ; <http://x.org/q> 43 . # done',
         '<http://x.org/a>\n    <http://x.org/p> """42\n""" .\n',
     ],
 )

@@ -159,6 +159,7 @@ def test_a_statement_about_a_part_is_left_out_and_one_of_several_periods_is_seve
         ((1990, 1991), (1995,), [("1990", "1995")]),  # two sources of one begin
         ((2000, 1990), (1995, 2005), [("1990", "1995"), ("2000", "2005")]),
         ((1990,), (1995, 1996), [("1990", "1995")]),
+        ((1980, 2000, 2010), (1990,), [("1980", "1990"), ("2010", "")]),
     ):
         office["qualifiers"] = {**qualify("P580", *begins), **qualify("P582", *ends)}
         assert [row.qualifiers[:2] for row in of(item({"P6": [office]})).rows] == periods
