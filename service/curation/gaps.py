@@ -75,16 +75,16 @@ class Worklist:
         self._connection, self._redis = connection, connection.commands
         self._keep, self._max_lines, self._clock = keep, max_lines, clock
 
-    async def add(self, sightings: Sequence[Occurrence]) -> None:
+    async def add(self, occurrences: Sequence[Occurrence]) -> None:
         """Count questions, and drop lines that are too old or too many."""
         async with self._connection.call("count unanswered questions"):
-            lines = await self._number([sighting.key for sighting in sightings])
+            lines = await self._number([occurrence.key for occurrence in occurrences])
             writes = self._redis.pipeline()
-            for sighting in sightings:
-                line = lines[sighting.key]
-                row = {name: getattr(sighting, name) for name in ("question", "model", "kind", "thing")}
-                writes.hset(ROWS, line, json.dumps(row)).zincrby(COUNTS, sighting.count, line)
-                writes.zadd(TIMES, {line: sighting.at}, gt=True)
+            for occurrence in occurrences:
+                line = lines[occurrence.key]
+                row = {name: getattr(occurrence, name) for name in ("question", "model", "kind", "thing")}
+                writes.hset(ROWS, line, json.dumps(row)).zincrby(COUNTS, occurrence.count, line)
+                writes.zadd(TIMES, {line: occurrence.at}, gt=True)
             for key in KEYS:
                 writes.expire(key, self._keep)
             await writes.execute()

@@ -39,13 +39,13 @@ async def edit(editor: Editor, call: calls.Edit) -> Outcome:
     if call.of_document and DOCUMENTS not in editor.models.memories:
         raise refuse_documents(editor.models)
     if edits.measure:
-        order = WriteOptions(
+        options = WriteOptions(
             author, edits.expected_version, edits.dry_run, edits.strict, key, edits.review, call.key_owner
         )
 
         async def make(timings: Timings) -> Result:
             plan = await asyncio.to_thread(EditPlan, edits, editor.models)  # a refusal here is counted, too
-            return await editor.pipeline.write(plan, order, timings)
+            return await editor.pipeline.write(plan, options, timings)
 
         return await write(editor, "edit", make, edits.wait, edits.wait_report)
     # The refusals, or the result of an earlier request with this key: no writer has to wait for them.
@@ -64,10 +64,10 @@ async def edit(editor: Editor, call: calls.Edit) -> Outcome:
 @calls.Undo.handler
 async def undo(editor: Editor, call: calls.Undo) -> Outcome:
     request = call.request
-    order = WriteOptions(
+    options = WriteOptions(
         call.author, dry_run=request.dry_run, strict=request.strict, idempotency_key=call.key
     )
-    make = partial(editor.pipeline.write, UndoPlan(request), order)
+    make = partial(editor.pipeline.write, UndoPlan(request), options)
     kind = "rollback" if isinstance(request, RollbackRequest) else "revert"
     return await write(editor, kind, make, request.wait, request.wait_report)
 

@@ -50,57 +50,55 @@ class DeferredReports:
     def __init__(self, evaluator: Evaluator, reports: Reports) -> None:
         self.evaluator, self._reports = evaluator, reports
         self._queue: asyncio.Queue[PendingReport] = asyncio.Queue()
-        self._commissions: dict[int, PendingReport] = {}
+        self._pending: dict[int, PendingReport] = {}
         self._edits: Mapping[str, EditRecord] = {}  # the newest version has all edits ever made
 
     @property
     def is_full(self) -> bool:
         """Return whether so many reports wait that a commit has to measure its own."""
-        return len(self._commissions) >= MAX_WAITING
+        return len(self._pending) >= MAX_WAITING
 
     def add(self, state: EditorState, build: Build, report: Report) -> None:
         """Let the report of a commit be completed; `state` is the one that it led to."""
         self._edits = state.edits
         build = replace(build, state=replace(build.state, edits={}, active=frozenset()))
-        commission = self._commissions[state.version] = PendingReport(state.version, build, report)
-        self._queue.put_nowait(commission)
+        pending = self._pending[state.version] = PendingReport(state.version, build, report)
+        self._queue.put_nowait(pending)
 
     async def run(self) -> None:
         while True:
-            commissions = [await self._queue.get()]
-            while not self._queue.empty() and len(commissions) < MAX_TOGETHER:
-                commissions.append(self._queue.get_nowait())
+            reports = [await self._queue.get()]
+            while not self._queue.empty() and len(reports) < MAX_TOGETHER:
+                reports.append(self._queue.get_nowait())
             with suppress(Exception):  # each report asks again by itself, and its error is logged
-                await self.evaluator.ask_ahead([(self._find_build(c), c.report) for c in commissions])
-            for commission in commissions:
-                await self._work_off(commission)
+                await self.evaluator.ask_ahead([(self._find_build(c), c.report) for c in reports])
+            for pending in reports:
+                await self._work_off(pending)
 
-    def _find_build(self, commission: PendingReport) -> Build:
+    def _find_build(self, pending: PendingReport) -> Build:
         """Return the build of a commit with its edits."""
-        build = commission.build
+        build = pending.build
         return replace(build, state=replace(build.state, edits=self._edits))
 
-    async def _work_off(self, commission: PendingReport) -> None:
+    async def _work_off(self, pending: PendingReport) -> None:
         try:
-            await self._complete(commission)
+            await self._complete(pending)
         except ErrataError as error:
-            log.warning("the report of version %d cannot be measured: %s", commission.version, error.detail)
+            log.warning("the report of version %d cannot be measured: %s", pending.version, error.detail)
         except Exception:
-            log.exception("the report of version %d cannot be measured", commission.version)
+            log.exception("the report of version %d cannot be measured", pending.version)
         finally:
-            del self._commissions[commission.version]
-            commission.end.set()
+            del self._pending[pending.version]
+            pending.end.set()
 
-    async def _complete(self, commission: PendingReport) -> None:
+    async def _complete(self, pending: PendingReport) -> None:
         start = perf_counter()
-        report = await self.evaluator.complete(
-            self._find_build(commission), commission.report, commission.version
-        )
+        report = await self.evaluator.complete(self._find_build(pending), pending.report, pending.version)
         later_ms = round(1e3 * (perf_counter() - start), 3)
         timings = report.timings.model_copy(update={"later_ms": later_ms})
         update = {"timings": timings, "report_state": "done", "report_note": ""}
         whole_report = StoredReport(
-            version=commission.version, report=report.model_copy(update=update).model_dump(mode="json")
+            version=pending.version, report=report.model_copy(update=update).model_dump(mode="json")
         )
         while True:
             try:
@@ -116,12 +114,12 @@ class DeferredReports:
         """
         if report.get("report_state") != MEASURING:
             return report
-        commission = self._commissions.get(version)
-        if commission is not None and wait:
+        pending = self._pending.get(version)
+        if pending is not None and wait:
             with suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_S):
-                    await commission.end.wait()
-        if version in self._commissions:
+                    await pending.end.wait()
+        if version in self._pending:
             return report
         try:
             reports = await self._reports.find(version)

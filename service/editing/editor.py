@@ -75,8 +75,8 @@ class Editor:
         self.upkeep, self.tags = EditMaintenance(HitCounts(connection), Reviews(connection)), Tags(connection)
         lookup = find_informer((bundle.system for bundle in bundles.values()), connection)
         count = metrics.CRASHING.labels("editor").inc
-        suspects = PoisonRequests(connection, "editor", "nothing was changed", count)
-        self.models = Models(bundles, lookup, thread, settings.model_to_correct, suspects)
+        poison_requests = PoisonRequests(connection, "editor", "nothing was changed", count)
+        self.models = Models(bundles, lookup, thread, settings.model_to_correct, poison_requests)
         self.builder = StateBuilder(self.ledger, self.models)
         self.budget = SlotBudget(settings.bank_slots, settings.auto_grow_bank)
         probes = await asyncio.to_thread(lambda: self.models.probes)

@@ -131,21 +131,21 @@ class Pipeline:
                 raise
             return self.state
 
-    async def write(self, plan: Plan, order: WriteOptions, timings: Timings) -> Result:
+    async def write(self, plan: Plan, options: WriteOptions, timings: Timings) -> Result:
         """Make one commit, or report what it would do.
 
         A dry run holds up no commit: it is measured on the version at hand, one at a time.
         """
-        if order.dry_run:
+        if options.dry_run:
             async with self._trying:
-                return await self._attempt(plan, order, timings)
+                return await self._attempt(plan, options, timings)
         async with self._writing:
             with self._priority.hold(REPLICAS_S):
                 for _ in range(MAX_ATTEMPTS):
                     try:
-                        return await self._attempt(plan, order, timings)
+                        return await self._attempt(plan, options, timings)
                     except StaleVersion as stale:
-                        if order.expected_version is not None:
+                        if options.expected_version is not None:
                             raise
                         log.info("another writer was faster: %s", stale.detail)
         raise NotReady(f"other writers were faster {MAX_ATTEMPTS} times: try again when they have finished")
@@ -164,56 +164,56 @@ class Pipeline:
         version = await self._ledger.find_version(owner, idempotency_key)
         return None if version is None else await self._result_at(version, plan)
 
-    async def _attempt(self, plan: Plan, order: WriteOptions, timings: Timings) -> Result:
+    async def _attempt(self, plan: Plan, options: WriteOptions, timings: Timings) -> Result:
         state = await self.newest()
-        if order.idempotency_key is not None and not order.dry_run:
-            first_result = await self.first_result(plan, order.owner, order.idempotency_key)
+        if options.idempotency_key is not None and not options.dry_run:
+            first_result = await self.first_result(plan, options.owner, options.idempotency_key)
             if first_result is not None:
                 return first_result
-        check_day(order.review)  # the receipt of a request that is repeated after its day comes first
-        if order.expected_version is not None and order.expected_version != state.version:
-            raise StaleVersion.at(current=state.version, expected=order.expected_version)
+        check_day(options.review)  # the receipt of a request that is repeated after its day comes first
+        if options.expected_version is not None and options.expected_version != state.version:
+            raise StaleVersion.at(current=state.version, expected=options.expected_version)
         draft = await plan.build(state, self._builder, timings)
-        build, report = await self._evaluate(draft, order, timings)
-        if order.dry_run:
+        build, report = await self._evaluate(draft, options, timings)
+        if options.dry_run:
             return Result(None, report.model_dump(mode="json"))
         check_expectations(build.draft, report)
         if build.draft.records:  # a revert is never refused for lack of slots
             self._evaluator.budget.check(build.memories.values())
-        if order.strict:
+        if options.strict:
             check_tests(report)
             check_other_answers(build.draft, report)
             check_names(report)
-        return await self._append(plan, order, build, report, timings)
+        return await self._append(plan, options, build, report, timings)
 
-    async def _evaluate(self, build: Build, order: WriteOptions, timings: Timings) -> tuple[Build, Report]:
+    async def _evaluate(self, build: Build, options: WriteOptions, timings: Timings) -> tuple[Build, Report]:
         """Note what a draft replaces, and measure it: all if that may refuse the commit, or if there will be none."""
         version = build.state.version + 1
         with timings.part("report"):
             build = await note_present_answers(await mark_superseded(build))
             report = await self._evaluator.evaluate(build)
-            if order.dry_run or order.strict or self._later.is_full:
-                report = await self._evaluator.complete(build, report, None if order.dry_run else version)
+            if options.dry_run or options.strict or self._later.is_full:
+                report = await self._evaluator.complete(build, report, None if options.dry_run else version)
             else:
                 report = begin(report, version)
         return build, report.model_copy(update={"timings": timings.to_wire()})
 
     async def _append(
-        self, plan: Plan, order: WriteOptions, build: Build, report: Report, timings: Timings
+        self, plan: Plan, options: WriteOptions, build: Build, report: Report, timings: Timings
     ) -> Result:
         """Compare and append; a commit that an earlier request with the same key made counts as this one."""
-        commit, blocks = _commit(plan, order, build, report)
-        key = order.idempotency_key
+        commit, blocks = _commit(plan, options, build, report)
+        key = options.idempotency_key
         with timings.part("commit"):
-            if order.review is not None:
+            if options.review is not None:
                 await self._reviews.put(
-                    [Review(edit=record.id, on=order.review) for record in build.draft.records]
+                    [Review(edit=record.id, on=options.review) for record in build.draft.records]
                 )
             try:
                 try:
-                    version = await self._ledger.append(commit, blocks, key, order.key_owner)
+                    version = await self._ledger.append(commit, blocks, key, options.key_owner)
                 except LedgerUnavailable:  # perhaps only the reply was lost
-                    version = await self._ledger.append(commit, blocks, key, order.key_owner)
+                    version = await self._ledger.append(commit, blocks, key, options.key_owner)
                 is_own = key is None or await self._is_own(version, commit)
             except LedgerUnavailable as error:
                 raise LedgerUnavailable(
@@ -267,7 +267,7 @@ class Pipeline:
             log.warning("the manifest of version %d has to wait: %s", version, error.detail)
 
 
-def _commit(plan: Plan, order: WriteOptions, build: Build, report: Report) -> tuple[Commit, list[Block]]:
+def _commit(plan: Plan, options: WriteOptions, build: Build, report: Report) -> tuple[Commit, list[Block]]:
     """Return the commit, and every block that it names."""
     state, draft = build.state, build.draft
     writes: dict[str, Write] = {}
@@ -281,7 +281,7 @@ def _commit(plan: Plan, order: WriteOptions, build: Build, report: Report) -> tu
     commit = Commit(
         version=state.version + 1,
         kind=plan.kind,
-        author=order.author,
+        author=options.author,
         time=time.time(),
         message=plan.message,
         edits=draft.records,

@@ -55,14 +55,14 @@ async def _ask_default_route(
     """Return the system that is heard for each question, and its answer."""
     answers = {name: await model.ask(questions) for name, model in models.items()}
     names = list(models)
-    places = [choose([_standing(answers[name][q], q, records) for name in names]) for q in questions]
+    places = [choose([_rank(answers[name][q], q, records) for name in names]) for q in questions]
     return [
         (names[place], answers[names[place]][question])
         for question, place in zip(questions, places, strict=True)
     ]
 
 
-def _standing(answer: Answer, question: str, records: Mapping[str, EditRecord]) -> CandidateRank:
+def _rank(answer: Answer, question: str, records: Mapping[str, EditRecord]) -> CandidateRank:
     repeats = not answer.edits and repeats_words(answer.text or answer.best, question)
     is_answer = answer.text is not None and not repeats
     score = 1.0 if answer.edits and not answer.objects else answer.score  # an edit answers its own question

@@ -81,9 +81,8 @@ def is_turtle(body: bytes) -> bool:
     line = body.partition(b"\n")[0]
     if not line.startswith((b"<", b"_:")) or _can_be_parsed(line, ox.RdfFormat.N_QUADS):
         return False
-    ends = [
-        end.end() for end in STATEMENT_END.finditer(body)
-    ]  # the beginning of a file may end within a statement
+    # The beginning of a file may end within a statement
+    ends = [end.end() for end in STATEMENT_END.finditer(body)]
     return any(_can_be_parsed(body[:end], ox.RdfFormat.TRIG) for end in (None, *ends[-1:]))
 
 

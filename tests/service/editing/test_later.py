@@ -194,7 +194,7 @@ async def test_a_report_that_fails_is_missing_and_ends_no_other(
     with monkeypatch.context() as patch:
         patch.setattr(Evaluator, "complete", fail)
         await change(editor, PERU, "Cusco", wait_report=False)
-        await wait_until(lambda: not editor.later._commissions)
+        await wait_until(lambda: not editor.later._pending)
     assert (await show(editor, 1))["report_state"] == "missing"
     assert (await change(editor, FRANCE, "Lyon"))["report"]["report_state"] == "done"
 
